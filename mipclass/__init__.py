@@ -1,0 +1,57 @@
+"""Binary classification as mathematical programming.
+
+Declare a problem (a loss, a penalty, side constraints), solve it with any capable solver or with the algorithm made for
+it, and get a classifier with a bound that can be checked::
+
+    import mipclass
+    from mipclass import models
+
+    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=[models.FalsePositiveRate(at_most=0.05)])
+    result = mipclass.solve(problem)
+
+Importing this package loads no solver, no numba and no matplotlib; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# `models/` stands beside this folder in the source tree and inside it once installed. Running from an uninstalled
+# checkout, the source tree's root has to be searched as well for `mipclass.models` to be found.
+_root = Path(__file__).resolve().parent.parent
+if not (Path(__file__).parent / "models").is_dir() and (_root / "models" / "__init__.py").is_file():
+    __path__ = [*__path__, str(_root)]
+
+# name -> where it lives; resolved on first access so that `import mipclass` stays light.
+_PUBLIC = {
+    "Program": "mipclass.program:Program",
+    "Result": "mipclass.result:Result",
+    "solve": "mipclass.driver:solve",
+    "solvers": "mipclass.driver:solvers",
+    "datasets": "mipclass.datasets",
+    "models": "mipclass.models",
+}
+
+__all__ = ["Program", "Result", "__version__", "datasets", "models", "solve", "solvers"]
+
+if TYPE_CHECKING:
+    from . import datasets, models
+    from .driver import solve, solvers
+    from .program import Program
+    from .result import Result
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'mipclass' has no attribute {name!r}; it has {', '.join(sorted(_PUBLIC))}")
+    module, _, attribute = _PUBLIC[name].partition(":")
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

@@ -1,0 +1,1 @@
+"""One solver a file; features declared; status by a literal table."""

@@ -1,0 +1,1 @@
+"""One algorithm a file; each matches the models it was made for and says why when it refuses."""

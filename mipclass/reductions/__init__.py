@@ -1,0 +1,1 @@
+"""One reformulation a file, forward and back together."""

@@ -1,0 +1,126 @@
+"""What a solve returns: why it stopped, what the point is worth, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Claim = Literal["proven", "local", "heuristic", "none"]
+Values = dict[str, NDArray[np.float64]]
+Trace = list[tuple[float, float | None, float | None]]
+
+
+class Status(str, Enum):
+    """Why a solve stopped. Compares equal to its plain string."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    TIME_LIMIT = "time_limit"
+    NODE_LIMIT = "node_limit"
+    ITERATION_LIMIT = "iteration_limit"
+    INTERRUPTED = "interrupted"
+    NUMERICAL_ERROR = "numerical_error"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method hands to the driver.
+
+    `values` holds the decoded rule ("w", "b", ...) in the user's units, or None when there is no point. `bound` is a
+    lower bound on the objective of the *declared* problem, or None. `claim` is what the method can answer for.
+    """
+
+    status: Status
+    claim: Claim
+    values: Values | None
+    objective: float | None
+    bound: float | None = None
+    nodes: int | None = None
+    iterations: int | None = None
+    raw_status: str = ""
+    certificate: Any = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def relative_gap(objective: float | None, bound: float | None) -> float | None:
+    """(objective - bound) / max(1, |objective|), zero when the bound has met or passed it; None without both."""
+    if objective is None or bound is None:
+        return None
+    if np.isinf(bound):
+        return float("inf") if bound < 0 else 0.0
+    return max(0.0, objective - bound) / max(1.0, abs(objective))
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer to one `solve` call.
+
+    Attributes
+    ----------
+    status : why it stopped.
+    claim : what the point is worth: "proven", "local", "heuristic" or "none".
+    objective, bound : the objective of the point and a lower bound on the optimum (None if there is none).
+    gap : relative gap between the two.
+    values : arrays by name, e.g. "w" and "b", in the user's units; empty when there is no point.
+    recounted : the objective recomputed from X, y and the decoded rule equals `objective`.
+    certified : a certificate is attached and the independent checker accepts it.
+    seconds, nodes, iterations : effort; model building is included in the seconds.
+    solver, version, raw_status : who answered, and in which words.
+    trace : list of (seconds, objective, bound) as the solve went on.
+    extra : what else a method has to tell (path, tree, removed points, duals, rays ...).
+    """
+
+    status: Status
+    claim: Claim
+    objective: float | None
+    bound: float | None
+    values: Values
+    recounted: bool
+    certified: bool
+    certificate: Any
+    seconds: float
+    nodes: int | None
+    iterations: int | None
+    solver: str
+    version: str
+    raw_status: str
+    trace: Trace
+    extra: Mapping[str, Any]
+
+    @property
+    def gap(self) -> float | None:
+        return relative_gap(self.objective, self.bound)
+
+    @property
+    def absolute_gap(self) -> float | None:
+        if self.objective is None or self.bound is None:
+            return None
+        return max(0.0, self.objective - self.bound)
+
+    @property
+    def has_point(self) -> bool:
+        return bool(self.values)
+
+    def __str__(self) -> str:
+        def number(value: float | None) -> str:
+            return "none" if value is None else f"{value:.10g}"
+
+        lines = [
+            f"{self.solver} {self.version}: {self.status} ({self.claim})".replace("  ", " "),
+            f"  objective {number(self.objective)}, bound {number(self.bound)}, gap {number(self.gap)}",
+            f"  recounted {'yes' if self.recounted else 'no'}, certified {'yes' if self.certified else 'no'}",
+        ]
+        effort = [f"{self.seconds:.3g} s"]
+        effort += [f"{self.nodes} nodes"] if self.nodes is not None else []
+        effort += [f"{self.iterations} iterations"] if self.iterations is not None else []
+        lines.append("  " + ", ".join(effort))
+        return "\n".join(lines)

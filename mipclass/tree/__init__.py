@@ -1,0 +1,1 @@
+"""Generic branch and bound driven by rules (bound, propagate, branch, separate, incumbent)."""

@@ -1,0 +1,1 @@
+"""The independent checker of certificates; it imports nothing of the search."""
