@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ Values = dict[str, NDArray[np.float64]]
 Trace = list[tuple[float, float | None, float | None]]
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """Why a solve stopped. Compares equal to its plain string."""
 
     OPTIMAL = "optimal"
@@ -26,9 +26,6 @@ class Status(str, Enum):
     ITERATION_LIMIT = "iteration_limit"
     INTERRUPTED = "interrupted"
     NUMERICAL_ERROR = "numerical_error"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+"""What a backend is: a solver with declared features that turns a Program into a Solution."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..options import Options
+from ..program import Array, Feature, Program
+from ..result import Status
+from ..run import Run
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a backend says about a Program. `x` is None unless `status` allows a point to be trusted as feasible.
+
+    Signs: at an optimum  Qx + c = A' row_duals + column_duals,  with row_duals >= 0 at an active lower side and <= 0
+    at an active upper side (likewise column_duals for bounds). `ray` is a Farkas proof over the rows of an infeasible
+    LP. `bound` is a lower bound on the optimal objective, constant included.
+    """
+
+    status: Status
+    raw_status: str
+    x: Array | None = None
+    objective: float | None = None
+    bound: float | None = None
+    nodes: int | None = None
+    iterations: int | None = None
+    row_duals: Array | None = None
+    column_duals: Array | None = None
+    ray: Array | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """lower <= sum_k coefficients[k] x[columns[k]] <= upper, valid for every integer-feasible point."""
+
+    columns: NDArray[np.int64]
+    coefficients: Array
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """A user's or a method's rules inside a solver's branch and bound. Each may be absent.
+
+    incumbent(x) -> a full point to try, or None; x is the current relaxation's point (None before the first).
+    separate(x) -> cuts violated by x (also asked at integer points, where an empty list accepts x).
+    propagate(lower, upper) -> (columns, new lower, new upper) to tighten, or None when the node is infeasible.
+    branch(lower, upper, x) -> (column, value to try first), or None to leave the choice to the solver.
+    """
+
+    incumbent: Callable[[Array | None], Array | None] | None = None
+    separate: Callable[[Array], list[Cut]] | None = None
+    propagate: Callable[[Array, Array], tuple[NDArray[np.int64], Array, Array] | None] | None = None
+    branch: Callable[[Array, Array, Array | None], tuple[int, int] | None] | None = None
+
+
+class Backend(ABC):
+    """A solver. Stateless: everything about one call is in the Program and the Run.
+
+    Class attributes
+    ----------------
+    name : the solver name users write.
+    features : what kinds of Program it takes as they stand; checked before any work.
+    module : what is imported when used, and asked for with find_spec when not.
+    distribution : the name pip knows.
+    extra : the optional dependency of mipclass that brings it, or None when it is a default dependency.
+    promise : what its answer is worth.
+    options : option name -> Option; anything else is refused.
+    hooks : which Hooks it honours.
+    """
+
+    name: ClassVar[str]
+    features: ClassVar[frozenset[Feature]]
+    module: ClassVar[str]
+    distribution: ClassVar[str]
+    extra: ClassVar[str | None] = None
+    promise: ClassVar[str] = "proven within the solver's tolerances"
+    options: ClassVar[Options] = {}
+    hooks: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        return find_spec(cls.module) is not None
+
+    def version(self) -> str:
+        try:
+            return version(self.distribution)
+        except PackageNotFoundError:
+            return "unknown"
+
+    @abstractmethod
+    def solve(self, program: Program, run: Run) -> Solution:
+        """Solve within `run`'s limits. Never raises for a limit; returns the incumbent if there is one.
+
+        `run.warm_start` may hold a full or partial start as {"x": array with NaN for unknown columns}.
+        """
