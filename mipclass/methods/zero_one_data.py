@@ -1,0 +1,153 @@
+"""What every 0-1 loss method does to its data first, and how a rule comes back.
+
+The plain weighted problem, a tie being an error of either class,
+
+    minimise over (w, b)   sum_i weight_i [ t_i (w.x_i + b) <= 0 ],      t_i = -1 or +1,
+
+is homogeneous in W = (w, b): with signed rows z_i = t_i (x_i, 1) it reads  sum_i weight_i [ z_i.W <= 0 ].  Hence
+
+* points of weight zero and columns that are constant go (the offset does their work),
+* equal points with equal labels merge into one weighted row,
+* equal points with opposite labels pay min(a, b) whatever the rule, and only |a - b| is left to decide
+  (`cancel=True`; wrong under rate, parity or margin constraints, which count the classes apart),
+* a linear program tells whether anything is left to decide at all (`separating_rule`).
+
+Everything here is exact on the float64 values except the linear programs, whose answers are recounted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ZeroOneData:
+    """A weighted 0-1 problem ready for a search: rows `Z` (t x, t) over the kept `columns`, offset last.
+
+    `constant` is the loss every rule pays; the user's loss of a rule is `constant` plus its loss here. `group[i]` is the row of
+    `Z` that the user's point i went into, or -1 when it has no say (weight zero, or cancelled by its opposite twins).
+    """
+
+    Z: Array
+    weights: Array
+    constant: float
+    columns: NDArray[np.intp]
+    n_features: int
+    group: NDArray[np.intp]
+
+    @property
+    def labels(self) -> Array:
+        """t_i of each row: its last entry."""
+        return self.Z[:, -1]
+
+    def loss(self, W: Array) -> float:
+        """Weighted errors of W = (w over the kept columns, b) on these rows, a tie being an error, with the constant."""
+        return float(self.weights[self.Z @ W <= 0].sum() + self.constant)
+
+    def rule(self, W: Array) -> tuple[Array, float]:
+        """(w, b) over all of the user's features from W over the kept ones."""
+        w = np.zeros(self.n_features)
+        w[self.columns] = W[:-1]
+        return w, float(W[-1])
+
+    def homogeneous(self, w: Array, b: float) -> Array:
+        """W over the kept columns from the user's (w, b); what a dropped constant column added moves into the offset.
+
+        The dropped columns' constants are not kept, so w must be zero there (as `rule` returns it).
+        """
+        return np.append(np.asarray(w, dtype=np.float64)[self.columns], b)
+
+
+def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: bool = True) -> ZeroOneData:
+    """Merge, cancel and drop as the module says. X is dense float64 (n, d), y_pm1 holds -1 and +1; O(n d log n)."""
+    n, d = X.shape
+    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    used = weights > 0
+    columns = np.flatnonzero((X[used] != X[used][:1]).any(axis=0)) if used.any() else np.zeros(0, dtype=np.intp)
+    kept = X[np.ix_(used, columns)]
+    points, point_of = np.unique(kept + 0.0, axis=0, return_inverse=True)  # + 0.0 turns -0.0 into 0.0
+    point_of = point_of.reshape(-1)
+    positive = y_pm1[used] > 0
+    mass = np.zeros((2, len(points)))
+    np.add.at(mass, (positive.astype(int), point_of), weights[used])
+    constant = 0.0
+    if cancel:
+        common = mass.min(axis=0)
+        constant = float(common.sum())
+        mass = mass - common
+    side, at = np.nonzero(mass > 0)
+    order = np.lexsort((side, at))
+    side, at = side[order], at[order]
+    labels = np.where(side == 1, 1.0, -1.0)
+    Z = np.column_stack([points[at] * labels[:, None], labels]) if len(at) else np.zeros((0, len(columns) + 1))
+    row_of = np.full((2, len(points)), -1, dtype=np.intp)
+    row_of[side, at] = np.arange(len(at))
+    group = np.full(n, -1, dtype=np.intp)
+    group[used] = row_of[positive.astype(int), point_of]
+    return ZeroOneData(Z, mass[side, at], constant, columns, d, group)
+
+
+def whitening(Z: Array) -> Array:
+    """A matrix M with W = M V such that the directions of z_i.W, seen as q_i.V with q = Z M, spread evenly; rank(Z) columns.
+
+    Columns are standardised first, rows set to unit length, and their Gram matrix turned into the identity. All W that differ on Z
+    are reached: the columns of Z M span those of Z.
+    """
+    labels = Z[:, -1:]
+    X = Z[:, :-1] * labels
+    centre, spread = X.mean(axis=0), X.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    standardise = np.eye(Z.shape[1])
+    standardise[np.arange(len(spread)), np.arange(len(spread))] = 1 / spread
+    standardise[-1, :-1] = -centre / spread
+    rows = np.column_stack([(X - centre) / spread, np.ones(len(Z))])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    size, axes = np.linalg.eigh(rows.T @ rows / len(rows))
+    seen = size > size[-1] * 1e-12
+    return np.asarray(standardise @ (axes[:, seen] / np.sqrt(size[seen])))
+
+
+def _widest_rule(Z: Array, M: Array) -> Array | None:
+    """W = M V with V in the unit cube and the largest smallest margin over unit rows of Z M; None when that is not positive."""
+    from scipy.optimize import linprog
+
+    if not len(Z):
+        return np.asarray(M @ np.ones(M.shape[1]))
+    Q = Z @ M
+    Q = Q / np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), np.finfo(float).tiny)
+    r = Q.shape[1]
+    answer = linprog(
+        np.append(np.zeros(r), -1.0),
+        A_ub=np.column_stack([-Q, np.ones(len(Q))]),
+        b_ub=np.zeros(len(Q)),
+        bounds=[(-1, 1)] * r + [(None, 1)],
+        method="highs",
+    )
+    if answer.status != 0 or answer.x[-1] <= 0:
+        return None
+    return np.asarray(M @ answer.x[:-1])
+
+
+def separating_rule(data: ZeroOneData) -> Array | None:
+    """W with no error on the rows (checked by recounting), or None when the linear program finds none."""
+    if not len(data.Z):
+        return np.append(np.zeros(data.Z.shape[1] - 1), 1.0)
+    W = _widest_rule(data.Z, whitening(data.Z))
+    return W if W is not None and not (data.Z @ W <= 0).any() else None
+
+
+def recentre(data: ZeroOneData, W: Array) -> Array:
+    """The widest rule among those that keep every point W gets right; W itself when that is no better than W.
+
+    The points W gets wrong are left out, so the loss never rises, ties go, and a later rounding does no harm.
+    """
+    right = data.Z @ W > 0
+    if not right.any():
+        return W
+    wider = _widest_rule(data.Z[right], whitening(data.Z))
+    return wider if wider is not None and data.loss(wider) <= data.loss(W) else W
