@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 class ZeroOneData:
     """A weighted 0-1 problem ready for a search: rows `Z` (t x, t) over the kept `columns`, offset last.
 
-    `constant` is the loss every rule pays; the user's loss of a rule is `constant` plus its loss here. `group[i]` is the row of
-    `Z` that the user's point i went into, or -1 when it has no say (weight zero, or cancelled by its opposite twins).
+    `constant` is the loss every rule pays; the user's loss of a rule is `constant` plus its loss here. `group[i]` is the
+    row of `Z` that the user's point i went into, or -1 when it has no say (weight zero, or cancelled by its twins).
     """
 
     Z: Array
@@ -46,7 +46,7 @@ class ZeroOneData:
         return self.Z[:, -1]
 
     def loss(self, W: Array) -> float:
-        """Weighted errors of W = (w over the kept columns, b) on these rows, a tie being an error, with the constant."""
+        """Weighted errors of W = (w over the kept columns, b), ties being errors, with the constant."""
         return float(self.weights[self.Z @ W <= 0].sum() + self.constant)
 
     def rule(self, W: Array) -> tuple[Array, float]:
@@ -93,10 +93,10 @@ def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: boo
 
 
 def whitening(Z: Array) -> Array:
-    """A matrix M with W = M V such that the directions of z_i.W, seen as q_i.V with q = Z M, spread evenly; rank(Z) columns.
+    """A matrix M for W = M V, so that the margins z_i.W = q_i.V with q = Z M look alike in every direction; rank(Z) columns.
 
-    Columns are standardised first, rows set to unit length, and their Gram matrix turned into the identity. All W that differ on Z
-    are reached: the columns of Z M span those of Z.
+    Columns are standardised first, rows set to unit length, and their Gram matrix turned into the identity. All W that
+    differ on Z are reached: the columns of Z M span those of Z.
     """
     labels = Z[:, -1:]
     X = Z[:, :-1] * labels
@@ -113,7 +113,7 @@ def whitening(Z: Array) -> Array:
 
 
 def _widest_rule(Z: Array, M: Array) -> Array | None:
-    """W = M V with V in the unit cube and the largest smallest margin over unit rows of Z M; None when that is not positive."""
+    """W = M V with the largest smallest margin over unit rows of Z M, V in the unit cube; None when not positive."""
     from scipy.optimize import linprog
 
     if not len(Z):
@@ -128,7 +128,7 @@ def _widest_rule(Z: Array, M: Array) -> Array | None:
         bounds=[(-1, 1)] * r + [(None, 1)],
         method="highs",
     )
-    if answer.status != 0 or answer.x[-1] <= 0:
+    if answer.status != 0 or answer.x is None or answer.x[-1] <= 0:
         return None
     return np.asarray(M @ answer.x[:-1])
 

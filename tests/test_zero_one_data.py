@@ -1,0 +1,80 @@
+"""Preprocessing of 0-1 data: the loss of every rule is kept, whatever is merged, cancelled or dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mipclass.methods.zero_one_data import prepare, recentre, separating_rule, whitening
+
+
+def lattice(seed: int, n: int, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 2, (n, d)).astype(float)
+    y = rng.choice([-1.0, 1.0], n)
+    return X, y, rng.integers(0, 4, n).astype(float), rng
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), d=st.integers(1, 4), cancel=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_every_rule_keeps_its_loss(seed, n, d, cancel):
+    X, y, weights, rng = lattice(seed, n, d)
+    data = prepare(X, y, weights, cancel=cancel)
+    for _ in range(5):
+        W = rng.standard_normal(len(data.columns) + 1)
+        w, b = data.rule(W)
+        margins = y * (X @ w + b)
+        assert data.loss(W) == weights[margins <= 0].sum()
+    assert len(np.unique(data.Z, axis=0)) == len(data.Z)
+
+
+def test_opposite_twins_cancel_only_when_asked():
+    X = np.array([[0.0], [0.0], [0.0], [1.0]])
+    y = np.array([1.0, 1.0, -1.0, 1.0])
+    data = prepare(X, y)
+    assert data.constant == 1
+    assert sorted(data.weights) == [1, 1]
+    apart = prepare(X, y, cancel=False)
+    assert apart.constant == 0
+    assert apart.weights.sum() == 4
+    assert data.group[2] == -1
+
+
+def test_constant_columns_and_weightless_points_go():
+    X = np.array([[5.0, 1.0], [5.0, 2.0], [7.0, 3.0]])
+    data = prepare(X, np.array([1.0, -1.0, 1.0]), np.array([1.0, 2.0, 0.0]))
+    assert data.columns.tolist() == [1]
+    assert data.Z.shape == (2, 2)
+    assert data.group.tolist()[2] == -1
+
+
+def test_separable_is_found_and_xor_is_not():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5)) * [1, 1e3, 1e-3, 1, 1] + [0, 1e5, 0, 0, 0]
+    y = np.sign(X @ [1, 1e-3, 1e3, 1, 1] - 100 + 0.01)
+    data = prepare(X, y)
+    W = separating_rule(data)
+    assert W is not None
+    assert data.loss(W) == 0
+    xor = prepare(np.array([[0.0, 0], [1, 1], [0, 1], [1, 0]]), np.array([1.0, 1, -1, -1]))
+    assert separating_rule(xor) is None
+
+
+def test_recentring_never_loses():
+    X, y, weights, rng = lattice(3, 30, 3)
+    data = prepare(X, y, weights)
+    for _ in range(20):
+        W = rng.integers(-2, 3, 4).astype(float)
+        assert data.loss(recentre(data, W)) <= data.loss(W)
+
+
+@pytest.mark.parametrize("rank", [2, 4])
+def test_whitening_spans_the_rows(rank):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, rank)) @ rng.standard_normal((rank, 4))
+    Z = prepare(X, rng.choice([-1.0, 1.0], 50)).Z
+    M = whitening(Z)
+    assert M.shape == (5, rank + 1)
+    assert np.linalg.matrix_rank(Z @ M) == rank + 1
