@@ -232,7 +232,8 @@ class Builder:
             [(variables, M)] = z.terms.items()
             M = sp.csr_array(M)
             if (np.diff(M.indptr) == 1).all() and (M.data == 1.0).all():
-                return self._place(variables).start + M.indices.astype(np.int64)
+                columns: NDArray[np.int64] = self._place(variables).start + M.indices.astype(np.int64)
+                return columns
         raise InvalidInputError(
             "an indicator must be a binary variable itself (z or z[rows]), not a combination of variables."
         )

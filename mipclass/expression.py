@@ -65,7 +65,7 @@ class Affine:
         return self * -1.0
 
     def __sub__(self, other: Any) -> Affine:
-        return self + (-other if isinstance(other, Affine) else -_numbers(other))
+        return self + (-other if isinstance(other, Affine) else np.negative(_numbers(other)))
 
     def __rsub__(self, other: Any) -> Affine:
         return -self + other

@@ -360,7 +360,7 @@ def _canonical_csr(A: Any) -> sp.csr_array:
     if A.nnz and not A.data.all():
         A = A.copy()
         A.eliminate_zeros()
-    return _frozen_sparse(A)  # type: ignore[no-any-return]
+    return _frozen_sparse(A)
 
 
 def _same_sparse(a: Any, b: Any) -> bool:
