@@ -117,10 +117,7 @@ class Program:
         set_(self, "integer", _frozen(np.asarray(self.integer, dtype=np.bool_)))
         set_(self, "A", _canonical_csr(self.A))
         if self.Q is not None:
-            Q = sp.csc_array(self.Q)
-            Q.sum_duplicates()
-            Q.eliminate_zeros()
-            set_(self, "Q", _frozen_sparse(Q) if Q.nnz else None)
+            set_(self, "Q", _canonical_hessian(self.Q))
         if not self.variables and len(self.c):
             set_(self, "variables", (Block("x", 0, (len(self.c),), (None,)),))
         if not self.rows and len(self.row_lower):
@@ -361,6 +358,22 @@ def _canonical_csr(A: Any) -> sp.csr_array:
         A = A.copy()
         A.eliminate_zeros()
     return _frozen_sparse(A)
+
+
+def _canonical_hessian(Q: Any) -> sp.csc_array | None:
+    """Sorted, without zeros, and symmetric: x'Qx sees only (Q + Q')/2, and some solvers read only one triangle."""
+    Q = sp.csc_array(Q, dtype=np.float64, copy=not Q.has_canonical_format if sp.issparse(Q) else False)
+    Q.sum_duplicates()
+    if Q.nnz and not Q.data.all():
+        Q = Q.copy()
+        Q.eliminate_zeros()
+    if Q.nnz and Q.shape[0] == Q.shape[1]:
+        transposed = sp.csc_array(Q.T)
+        transposed.sum_duplicates()
+        if not _same_sparse(Q, transposed):
+            Q = sp.csc_array((Q + transposed) / 2)
+            Q.sum_duplicates()
+    return _frozen_sparse(Q) if Q.nnz else None
 
 
 def _same_sparse(a: Any, b: Any) -> bool:

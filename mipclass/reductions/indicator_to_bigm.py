@@ -1,0 +1,121 @@
+"""Indicator rows as big-M rows, with M from the program's own bounds and data.
+
+    x[z] = 0  implies  l <= a.x <= u        becomes     a.x + M_l z >= l   and   a.x - M_u z <= u
+    x[z] = 1  implies  l <= a.x <= u        becomes     the same with 1 - z for z
+
+M_l = max(0, l - min a.x) and M_u = max(0, max a.x - u), where min and max are over the bounds of the row's own columns
+(interval arithmetic), z standing at the value that switches the row off. They are the smallest constants that interval
+arithmetic can justify, one for each row. A row whose activity is unbounded has no valid M and is refused.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..errors import UnsupportedProgramError
+from ..program import Array, Block, Indicators, Program
+from .base import Receipt, Reduction
+
+
+class IndicatorToBigM(Reduction):
+    """Rewrites every indicator row; a row with two finite sides becomes two rows, the second at the end."""
+
+    name: ClassVar[str] = "indicator -> big-M"
+
+    def accepts(self, program: Program) -> bool:
+        return len(program.indicators) > 0
+
+    def apply(self, program: Program) -> tuple[Program, Receipt]:
+        if not self.accepts(program):
+            return program, Receipt.unchanged(program)
+        rows, z, value = program.indicators.row, program.indicators.column, program.indicators.value
+        M_lower, M_upper = big_m(program)
+        l, u = program.row_lower[rows], program.row_upper[rows]
+        has_lower, has_upper = np.isfinite(l), np.isfinite(u)
+        both = has_lower & has_upper
+        sign = np.where(value == 0, 1.0, -1.0)  # a.x + M z >= l  when on at 0,  a.x - M z >= l - M  when on at 1
+        at_one = value == 1
+
+        # The row itself keeps its lower side, or its upper side when it has no lower one.
+        slack = np.where(has_lower, sign * M_lower, np.where(has_upper, -sign * M_upper, 0.0))
+        row_lower, row_upper = program.row_lower.copy(), program.row_upper.copy()
+        row_lower[rows] = np.where(has_lower, l - at_one * M_lower, -np.inf)
+        row_upper[rows] = np.where(has_upper & ~has_lower, u + at_one * M_upper, np.inf)
+        m, n = program.n_rows, program.n_columns
+        A = sp.csr_array(program.A + sp.csr_array((slack, (rows, z)), shape=(m, n)))
+
+        blocks = program.rows
+        if both.any():
+            k = int(both.sum())
+            upper_sides = program.A[rows[both]] + sp.csr_array(
+                ((-sign * M_upper)[both], (np.arange(k), z[both])), shape=(k, n)
+            )
+            A = sp.csr_array(sp.vstack([A, upper_sides], format="csr"))
+            row_lower = np.concatenate([row_lower, np.full(k, -np.inf)])
+            row_upper = np.concatenate([row_upper, (u + at_one * M_upper)[both]])
+            names = program.row_names()
+            blocks = (*blocks, Block("upper_side", m, (k,), (tuple(names[i] for i in rows[both]),)))
+        reduced = program.replace_with(
+            A=A, row_lower=row_lower, row_upper=row_upper, rows=blocks, indicators=Indicators.none()
+        )
+        origin = np.concatenate([np.arange(m), rows[both]])
+        return reduced, Receipt(n, m, origin, np.zeros(0))
+
+
+def big_m(program: Program) -> tuple[Array, Array]:
+    """(M_lower, M_upper) for each indicator row; 0 where that side is absent. Refuses unbounded rows."""
+    rows, z, value = program.indicators.row, program.indicators.column, program.indicators.value
+    lowest, highest = _activity_when_off(program)
+    l, u = program.row_lower[rows], program.row_upper[rows]
+    M_lower = np.maximum(0.0, np.subtract(l, lowest, out=np.zeros_like(l), where=np.isfinite(l)))
+    M_upper = np.maximum(0.0, np.subtract(highest, u, out=np.zeros_like(u), where=np.isfinite(u)))
+    # A binary that bounds or presolve have fixed at the switching value never switches its row off.
+    always_on = np.where(value == 1, program.lower[z] == 1, program.upper[z] == 0)
+    unbounded = (np.isinf(M_lower) | np.isinf(M_upper)) & ~always_on
+    if unbounded.any():
+        raise UnsupportedProgramError(_advice(program, unbounded, lowest, highest))
+    return np.where(always_on, 0.0, M_lower), np.where(always_on, 0.0, M_upper)
+
+
+def _activity_when_off(program: Program) -> tuple[Array, Array]:
+    """Least and greatest a.x of each indicator row over the column bounds, z at the value that switches it off."""
+    rows, z, value = program.indicators.row, program.indicators.column, program.indicators.value
+    part = sp.csr_array(program.A[rows])
+    own = part.indices == np.repeat(z, np.diff(part.indptr))
+    off = np.repeat(1.0 - value, np.diff(part.indptr))
+    low = np.where(own, off, program.lower[part.indices])
+    high = np.where(own, off, program.upper[part.indices])
+    rising = part.data > 0  # a Program holds no explicit zeros, so no 0 * inf arises below
+    least = np.where(rising, part.data * low, part.data * high)
+    most = np.where(rising, part.data * high, part.data * low)
+    return _row_sums(least, part), _row_sums(most, part)
+
+
+def _row_sums(data: Array, pattern: sp.csr_array) -> Array:
+    ones = np.ones(pattern.shape[1])
+    return np.asarray(sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape) @ ones)
+
+
+def _advice(program: Program, unbounded: NDArray[np.bool_], lowest: Array, highest: Array) -> str:
+    names, row_names = program.column_names(), program.row_names()
+    rows = program.indicators.row[unbounded]
+    k = int(np.flatnonzero(unbounded)[0])
+    row = program.indicators.row[k]
+    needs_least = np.isfinite(program.row_lower[row]) and np.isinf(lowest[k])
+    span = slice(program.A.indptr[row], program.A.indptr[row + 1])
+    columns, data = program.A.indices[span], program.A.data[span]
+    missing = [
+        f"{names[j]} (needs {'a lower' if (a > 0) == needs_least else 'an upper'} bound)"
+        for j, a in zip(columns, data, strict=True)
+        if np.isinf(program.lower[j] if (a > 0) == needs_least else program.upper[j])
+    ]
+    shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")
+    return (
+        f"program {program.name!r}: {len(rows)} indicator row(s), the first being {row_names[row]}, cannot become big-M rows "
+        f"because their activity is unbounded: {shown}. Bound these variables (for a classifier, e.g. "
+        f"-1 <= w <= 1 in a scale-free model), or use a solver with native indicators such as solver='scip'."
+    )

@@ -1,0 +1,59 @@
+"""Rows with two different finite sides as pairs of one-sided rows.
+
+l <= a.x <= u  becomes  a.x >= l  (in place)  and  a.x <= u  (at the end). Equalities stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..program import Block, Indicators, Program
+from .base import Receipt, Reduction
+
+
+class RangedToPairs(Reduction):
+    """For formats and solvers that know only one-sided rows and equalities."""
+
+    name: ClassVar[str] = "ranged row -> two rows"
+
+    def accepts(self, program: Program) -> bool:
+        return bool(_ranged(program).any())
+
+    def apply(self, program: Program) -> tuple[Program, Receipt]:
+        ranged = np.flatnonzero(_ranged(program))
+        if not len(ranged):
+            return program, Receipt.unchanged(program)
+        m, k = program.n_rows, len(ranged)
+        row_upper = program.row_upper.copy()
+        row_upper[ranged] = np.inf
+        names = program.row_names()
+        reduced = program.replace_with(
+            A=sp.csr_array(sp.vstack([program.A, program.A[ranged]], format="csr")),
+            row_lower=np.concatenate([program.row_lower, np.full(k, -np.inf)]),
+            row_upper=np.concatenate([row_upper, program.row_upper[ranged]]),
+            rows=(*program.rows, Block("upper_side", m, (k,), (tuple(names[i] for i in ranged),))),
+            indicators=_copied(program.indicators, ranged, m),
+        )
+        return reduced, Receipt(program.n_columns, m, np.concatenate([np.arange(m), ranged]), np.zeros(0))
+
+
+def _ranged(program: Program) -> NDArray[np.bool_]:
+    two_sided = np.isfinite(program.row_lower) & np.isfinite(program.row_upper)
+    return np.asarray(two_sided & (program.row_lower != program.row_upper))
+
+
+def _copied(indicators: Indicators, ranged: NDArray[np.int64], m: int) -> Indicators:
+    """A switched ranged row needs the same switch on both of its sides."""
+    position = np.full(m, -1)
+    position[ranged] = np.arange(m, m + len(ranged))
+    twin = position[indicators.row]
+    split = twin >= 0
+    return Indicators(
+        np.concatenate([indicators.row, twin[split]]),
+        np.concatenate([indicators.column, indicators.column[split]]),
+        np.concatenate([indicators.value, indicators.value[split]]),
+    )
