@@ -78,15 +78,20 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Indicators:
-    """x[column[k]] = value[k] implies that row row[k] holds. A row appears at most once."""
+    """x[column[k]] = value[k] implies that row row[k] holds. A row appears at most once.
+
+    `big_m[k]` is a proven limit on how far row k can be violated by a point that satisfies everything else, or inf when
+    the model knows none; then the big-M reduction derives one from the bounds.
+    """
 
     row: NDArray[np.int64]
     column: NDArray[np.int64]
     value: NDArray[np.int8]
+    big_m: Array
 
     @classmethod
     def none(cls) -> Indicators:
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8))
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0))
 
     def __len__(self) -> int:
         return len(self.row)
