@@ -37,6 +37,7 @@ class Builder:
         self._upper: list[NDArray[np.float64]] = []
         self._integer: list[NDArray[np.bool_]] = []
         self._rows: list[tuple[Block, Rows, tuple[Affine, int] | None]] = []
+        self._big_m: list[NDArray[np.float64]] = []
         self._n_columns = 0
         self._n_rows = 0
         self._objective: list[Affine] = []
@@ -103,9 +104,18 @@ class Builder:
     # -- rows ---------------------------------------------------------------------------------------------------------
 
     def subject_to(
-        self, name: str, rows: Rows, *, when: tuple[Affine, int] | None = None, labels: Sequence[Any] | None = None
+        self,
+        name: str,
+        rows: Rows,
+        *,
+        when: tuple[Affine, int] | None = None,
+        big_m: ArrayLike = np.inf,
+        labels: Sequence[Any] | None = None,
     ) -> None:
-        """Add rows. With `when=(z, value)` a row holds only where its binary z has that value."""
+        """Add rows. With `when=(z, value)` a row holds only where its binary z has that value.
+
+        `big_m` may give a proven limit on each such row's violation; without one it is derived from the bounds.
+        """
         if not isinstance(rows, Rows):
             raise InvalidInputError(
                 f"row block {name!r} needs a comparison of expressions such as X @ w + b >= 1; got {type(rows).__name__}."
@@ -115,6 +125,7 @@ class Builder:
         if when is not None and when[0].shape != shape:
             raise InvalidInputError(f"rows {name!r} have shape {shape} but their indicator has shape {when[0].shape}.")
         self._rows.append((block, rows, when))
+        self._big_m.append(np.broadcast_to(np.asarray(big_m, np.float64), (block.size,)))
         self._n_rows += block.size
 
     # -- objective ----------------------------------------------------------------------------------------------------
@@ -218,13 +229,18 @@ class Builder:
         return sp.csc_array(sp.coo_array((data, (rows, columns)), shape=(self._n_columns, self._n_columns)))
 
     def _indicators(self) -> Indicators:
-        found = [(block, when) for block, _, when in self._rows if when is not None]
+        found = [
+            (block, when, big_m)
+            for (block, _, when), big_m in zip(self._rows, self._big_m, strict=True)
+            if when is not None
+        ]
         if not found:
             return Indicators.none()
-        rows = [np.arange(block.start, block.stop) for block, _ in found]
-        columns = [self._single_columns(z) for _, (z, _) in found]
-        values = [np.full(block.size, value) for block, (_, value) in found]
-        return Indicators(np.concatenate(rows), np.concatenate(columns), np.concatenate(values).astype(np.int8))
+        rows = [np.arange(block.start, block.stop) for block, _, _ in found]
+        columns = [self._single_columns(z) for _, (z, _), _ in found]
+        values = [np.full(block.size, value) for block, (_, value), _ in found]
+        big_m = np.concatenate([limit for _, _, limit in found])
+        return Indicators(np.concatenate(rows), np.concatenate(columns), np.concatenate(values).astype(np.int8), big_m)
 
     def _single_columns(self, z: Affine) -> NDArray[np.int64]:
         """The one column that each row of z names."""

@@ -87,11 +87,15 @@ class Indicators:
     row: NDArray[np.int64]
     column: NDArray[np.int64]
     value: NDArray[np.int8]
-    big_m: Array
+    big_m: Array = None  # type: ignore[assignment]  # filled with inf when left out
+
+    def __post_init__(self) -> None:
+        if self.big_m is None:
+            object.__setattr__(self, "big_m", np.full(len(self.row), np.inf))
 
     @classmethod
     def none(cls) -> Indicators:
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0))
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8))
 
     def __len__(self) -> int:
         return len(self.row)
@@ -286,7 +290,7 @@ class Program:
             and (self.Q is None or other.Q is None or _same_sparse(self.Q, other.Q))
             and all(
                 np.array_equal(getattr(self.indicators, v), getattr(other.indicators, v))
-                for v in ("row", "column", "value")
+                for v in ("row", "column", "value", "big_m")
             )
         )
 

@@ -73,6 +73,8 @@ def big_m(program: Program) -> tuple[Array, Array]:
     l, u = program.row_lower[rows], program.row_upper[rows]
     M_lower = np.maximum(0.0, np.subtract(l, lowest, out=np.zeros_like(l), where=np.isfinite(l)))
     M_upper = np.maximum(0.0, np.subtract(highest, u, out=np.zeros_like(u), where=np.isfinite(u)))
+    # A model may know a smaller limit than interval arithmetic finds, e.g. from how its data are centred.
+    M_lower, M_upper = np.minimum(M_lower, program.indicators.big_m), np.minimum(M_upper, program.indicators.big_m)
     # A binary that bounds or presolve have fixed at the switching value never switches its row off.
     always_on = np.where(value == 1, program.lower[z] == 1, program.upper[z] == 0)
     unbounded = (np.isinf(M_lower) | np.isinf(M_upper)) & ~always_on

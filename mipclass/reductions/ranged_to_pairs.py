@@ -56,4 +56,5 @@ def _copied(indicators: Indicators, ranged: NDArray[np.int64], m: int) -> Indica
         np.concatenate([indicators.row, twin[split]]),
         np.concatenate([indicators.column, indicators.column[split]]),
         np.concatenate([indicators.value, indicators.value[split]]),
+        np.concatenate([indicators.big_m, indicators.big_m[split]]),
     )
