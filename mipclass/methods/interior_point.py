@@ -18,26 +18,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
+from ..models.polyhedral import Integers, PointSets
+from ..program import Array
 
 # Rows in a block of the normal matrix: the block and its weighted copy stay in cache.
 _BLOCK_ROWS = 4096
 _MAX_ITERATIONS = 100
 _LONGEST_STEP = 0.9995
-
-
-class PolyhedralData(NamedTuple):
-    """Points with a column -1 appended (row . (v, g) = v.x - g), their weights p, q, and the price l1 of each |v_c|."""
-
-    A: Array
-    B: Array
-    p: Array
-    q: Array
-    l1: Array
 
 
 class AssignmentAnswer(NamedTuple):
@@ -127,7 +116,7 @@ class _AbsoluteValues(_Points):
 
 
 def solve_assignment(
-    data: PolyhedralData,
+    sets: PointSets,
     assignment: Integers,
     n_planes: int,
     *,
@@ -142,8 +131,8 @@ def solve_assignment(
     """
     from ..kernels import polyhedral as kernel
 
-    planes = np.zeros((n_planes, data.A.shape[1]))
-    groups = _groups(data, assignment, planes)
+    planes = np.zeros((n_planes, sets.A.shape[1]))
+    groups = _groups(sets, assignment, planes)
     pairs = sum(g.slack.size + g.height.size for g in groups)
     iterations = 0
     while iterations < _MAX_ITERATIONS and (stop is None or stop() is None):
@@ -185,16 +174,16 @@ def solve_assignment(
     return AssignmentAnswer(planes, value, bound, iterations)
 
 
-def _groups(data: PolyhedralData, assignment: Integers, planes: Array) -> list[_Points]:
+def _groups(sets: PointSets, assignment: Integers, planes: Array) -> list[_Points]:
     order = np.argsort(assignment, kind="stable")
     counts = np.bincount(assignment, minlength=len(planes))
     ends = np.cumsum(counts)
     segments = [(slice(int(end - count), int(end)), slice(j, j + 1)) for j, (end, count) in enumerate(zip(ends, counts, strict=True))]
     groups = [
-        _Points(data.A, [(slice(0, len(data.A)), slice(0, len(planes)))], data.p, planes),
-        _Points(-data.B[order], segments, data.q[order], planes),
+        _Points(sets.A, [(slice(0, len(sets.A)), slice(0, len(planes)))], sets.p, planes),
+        _Points(-sets.B[order], segments, sets.q[order], planes),
     ]
-    return [*groups, _AbsoluteValues(data.l1, planes)] if data.l1.any() else groups
+    return [*groups, _AbsoluteValues(sets.l1, planes)] if sets.l1.any() else groups
 
 
 def _factor(groups: list[_Points], planes: Array) -> Any:
