@@ -97,7 +97,12 @@ def planes_of_dual(row_duals: Array, width: int, h: int) -> Array:
 
 
 def descent_lp(
-    sets: PointSets, planes: Array, assignment: Integers, near_a: NDArray[np.bool_], near_b: NDArray[np.bool_], box: float
+    sets: PointSets,
+    planes: Array,
+    assignment: Integers,
+    near_a: NDArray[np.bool_],
+    near_b: NDArray[np.bool_],
+    box: float,
 ) -> Program:
     """LP (14): the best step (Delta, delta) from `planes` for the points near the margin, within a box.
 

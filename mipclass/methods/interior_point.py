@@ -133,52 +133,60 @@ def solve_assignment(
 
     planes = np.zeros((n_planes, sets.A.shape[1]))
     groups = _groups(sets, assignment, planes)
-    pairs = sum(g.slack.size + g.height.size for g in groups)
     iterations = 0
     while iterations < _MAX_ITERATIONS and (stop is None or stop() is None):
         residual = np.zeros_like(planes)
         for g in groups:
             g.add_gradient(residual, g.mult)
         gap = sum(float((g.slack * g.mult).sum() + g.height @ g.mult0) for g in groups)
-        value = sum(float(g.weight @ g.height) for g in groups)
-        if gap <= tolerance * (1.0 + value) and np.abs(residual).max() <= tolerance:
+        if gap <= tolerance * (1.0 + _value(groups)) and np.abs(residual).max() <= tolerance:
             break
         factor = _factor(groups, planes)
         if factor is None:
             break
-        iterations += 1
-        step = None
-        for correct in (False, True):
-            if correct:
-                primal, dual = (min(1.0, s) for s in steps)
-                ahead = sum(kernel.complementarity(*g.state, primal, dual, *g.change) for g in groups)
-                target = gap / pairs * (ahead / gap) ** 3
-            else:
-                target = 0.0
-            right = -residual
-            for g in groups:
-                kernel.right_hand_side(*g.state, target, correct, *g.change, g.eta, g.rho0, g.rho_sum)
-                g.add_gradient(right, -g.eta)
-            step = cho_solve(factor, right.ravel(), check_finite=False).reshape(planes.shape)
-            limits = [
-                kernel.direction(*g.state, g.products(step), g.eta, g.rho0, g.rho_sum, *g.change) for g in groups
-            ]
-            steps = tuple(min(column) for column in zip(*limits, strict=True))
-        primal, dual = (min(1.0, _LONGEST_STEP * s) for s in steps)
+        step, primal, dual = _mehrotra(groups, factor, residual, gap)
         if not np.isfinite(step).all() or max(primal, dual) < 1e-10:
             break
         planes = planes + primal * step
         for g in groups:
             kernel.move(*g.state, primal, dual, *g.change)
-    bound = sum(float(g.mult.sum()) * g.constant for g in groups)
-    return AssignmentAnswer(planes, value, bound, iterations)
+        iterations += 1
+    bound = sum(g.constant * float(g.mult.sum()) for g in groups)
+    return AssignmentAnswer(planes, _value(groups), bound, iterations)
+
+
+def _value(groups: list[_Points]) -> float:
+    return sum(float(g.weight @ g.height) for g in groups)
+
+
+def _mehrotra(groups: list[_Points], factor: Any, residual: Array, gap: float) -> tuple[Array, float, float]:
+    """Predictor, then corrector with the centring that the predictor's progress suggests; step lengths damped."""
+    from ..kernels import polyhedral as kernel
+
+    def solve(target: float, correct: bool) -> tuple[Array, float, float]:
+        right = -residual
+        for g in groups:
+            kernel.right_hand_side(*g.state, target, correct, *g.change, g.eta, g.rho0, g.rho_sum)
+            g.add_gradient(right, -g.eta)
+        step = cho_solve(factor, right.ravel(), check_finite=False).reshape(residual.shape)
+        limits = [kernel.direction(*g.state, g.products(step), g.eta, g.rho0, g.rho_sum, *g.change) for g in groups]
+        return step, min(limit[0] for limit in limits), min(limit[1] for limit in limits)
+
+    _, primal, dual = solve(0.0, False)
+    ahead = sum(kernel.complementarity(*g.state, min(1.0, primal), min(1.0, dual), *g.change) for g in groups)
+    pairs = sum(g.slack.size + g.height.size for g in groups)
+    step, primal, dual = solve(gap / pairs * (ahead / gap) ** 3, True)
+    return step, min(1.0, _LONGEST_STEP * primal), min(1.0, _LONGEST_STEP * dual)
 
 
 def _groups(sets: PointSets, assignment: Integers, planes: Array) -> list[_Points]:
     order = np.argsort(assignment, kind="stable")
     counts = np.bincount(assignment, minlength=len(planes))
     ends = np.cumsum(counts)
-    segments = [(slice(int(end - count), int(end)), slice(j, j + 1)) for j, (end, count) in enumerate(zip(ends, counts, strict=True))]
+    segments = [
+        (slice(int(end - count), int(end)), slice(j, j + 1))
+        for j, (end, count) in enumerate(zip(ends, counts, strict=True))
+    ]
     groups = [
         _Points(sets.A, [(slice(0, len(sets.A)), slice(0, len(planes)))], sets.p, planes),
         _Points(-sets.B[order], segments, sets.q[order], planes),

@@ -165,7 +165,9 @@ def _two_sets(A: Array, B: Array) -> tuple[Array, Array]:
     A, B = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
     for name, points in (("A", A), ("B", B)):
         if points.ndim != 2 or not len(points):
-            raise InvalidInputError(f"{name} must be a two-dimensional array with at least one row; got {points.shape}.")
+            raise InvalidInputError(
+                f"{name} must be a two-dimensional array with at least one row; got {points.shape}."
+            )
         if not np.isfinite(points).all():
             raise InvalidInputError(f"{name} holds NaN or infinity; impute or drop those rows first.")
     if A.shape[1] != B.shape[1]:
