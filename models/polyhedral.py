@@ -12,7 +12,7 @@ f is piecewise linear, not convex for h > 1. Once every point of B is assigned t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..program import Array, Block, Program
 
 Integers = NDArray[np.intp]
+Booleans = NDArray[np.bool_]
 
 
 class PointSets(NamedTuple):
@@ -100,8 +101,8 @@ def descent_lp(
     sets: PointSets,
     planes: Array,
     assignment: Integers,
-    near_a: NDArray[np.bool_],
-    near_b: NDArray[np.bool_],
+    near_a: Booleans,
+    near_b: Booleans,
     box: float,
 ) -> Program:
     """LP (14): the best step (Delta, delta) from `planes` for the points near the margin, within a box.
@@ -123,19 +124,18 @@ def descent_lp(
     priced = np.flatnonzero(np.tile(sets.l1, h))
     pick = sp.csr_array((np.ones(len(priced)), (np.arange(len(priced)), priced)), shape=(len(priced), size))
     eye = sp.eye_array(len(priced))
-    matrix = sp.block_array(
-        [
-            [rows_a, -theta, None, None],
-            [rows_b, None, -sp.eye_array(k), None],
-            [pick, None, None, -eye],
-            [-pick, None, None, -eye],
-        ]
-    )
+    blocks: list[list[Any]] = [
+        [rows_a, -theta, None, None],
+        [rows_b, None, -sp.eye_array(k), None],
+        [pick, None, None, -eye],
+        [-pick, None, None, -eye],
+    ]
+    matrix = sp.csr_array(sp.block_array(blocks))
     v = planes.ravel()[priced]
     columns = size + m + k + len(priced)
     return Program(
         c=np.concatenate([np.zeros(size), sets.p[near_a], sets.q[near_b], np.tile(sets.l1, h)[priced]]),
-        A=sp.csr_array(matrix),
+        A=matrix,
         row_lower=np.full(matrix.shape[0], -np.inf),
         row_upper=np.concatenate([-e.T.ravel(), -r, -v, v]),
         lower=np.concatenate([np.full(size, -box), np.zeros(columns - size)]),

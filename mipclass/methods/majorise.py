@@ -129,7 +129,7 @@ def scatter_misclassified(sets: PointSets, planes: Array, rng: np.random.Generat
     errors = sets.errors_b(planes)
     wrong = np.flatnonzero(errors.min(axis=1) > 0)
     chosen = wrong[rng.random(len(wrong)) < rng.uniform(0.2, 1.0)]
-    assignment = errors.argmin(axis=1).astype(np.intp)
+    assignment: Integers = errors.argmin(axis=1)
     assignment[chosen] = rng.integers(0, len(planes), len(chosen))
     return assignment
 
@@ -147,7 +147,7 @@ def seize_neighbourhood(sets: PointSets, planes: Array, rng: np.random.Generator
     centre = sets.B[rng.choice(wrong if len(wrong) else len(sets.B))]
     share = 1 + int(rng.uniform(0.05, 0.5) * len(sets.B))
     distance = ((sets.B - centre) ** 2).sum(axis=1)
-    assignment = errors.argmin(axis=1).astype(np.intp)
+    assignment: Integers = errors.argmin(axis=1)
     assignment[np.argpartition(distance, share - 1)[:share]] = rng.integers(len(planes))
     return assignment
 
@@ -160,9 +160,9 @@ def k_means(points: Array, h: int, rng: np.random.Generator, sweeps: int = 20) -
         total = distance.sum()
         nearest = rng.choice(len(points), p=distance / total) if total > 0 else rng.integers(len(points))
         centres = np.vstack([centres, points[nearest]])
-    label = np.zeros(len(points), dtype=np.intp)
+    label: Integers = np.zeros(len(points), dtype=np.intp)
     for sweep in range(sweeps):
-        new = _squared_distances(points, centres).argmin(axis=1).astype(np.intp)
+        new = _squared_distances(points, centres).argmin(axis=1)
         if sweep and np.array_equal(new, label):
             break
         label = new

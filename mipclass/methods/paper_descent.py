@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..models.polyhedral import Integers, PointSets, descent_lp
+from ..models.polyhedral import Booleans, Integers, PointSets, descent_lp
 from ..program import Array, Program
 from ..result import Status
 from ..run import Run
@@ -108,7 +108,7 @@ def _improve(
     return None, lps, next(choices, None) is None
 
 
-def combination_order(errors_b: Array, near_b: Array, tolerance: float) -> Iterator[Integers]:
+def combination_order(errors_b: Array, near_b: Booleans, tolerance: float) -> Iterator[Integers]:
     """Assignments that put each near point on one of its active hyperplanes, in the order of a counter."""
     lowest = errors_b.min(axis=1, keepdims=True)
     active = errors_b - lowest <= tolerance
@@ -131,7 +131,7 @@ def combination_order(errors_b: Array, near_b: Array, tolerance: float) -> Itera
             return
 
 
-def step_size(sets: PointSets, planes: Array, step: Array, near_a: Array, near_b: Array) -> float:
+def step_size(sets: PointSets, planes: Array, step: Array, near_a: Booleans, near_b: Booleans) -> float:
     """The corrected alpha of the module's docstring."""
     e, d = sets.errors_a(planes)[~near_a], (sets.A @ step.T)[~near_a]
     r, c = sets.errors_b(planes)[~near_b], -(sets.B @ step.T)[~near_b]
