@@ -30,18 +30,20 @@ if not (Path(__file__).parent / "models").is_dir() and (_root / "models" / "__in
 _PUBLIC = {
     "Program": "mipclass.program:Program",
     "Result": "mipclass.result:Result",
+    "project_topk_simplex": "mipclass.projections:project_topk_simplex",
     "solve": "mipclass.driver:solve",
     "solvers": "mipclass.driver:solvers",
     "datasets": "mipclass.datasets",
     "models": "mipclass.models",
 }
 
-__all__ = ["Program", "Result", "__version__", "datasets", "models", "solve", "solvers"]
+__all__ = ["Program", "Result", "__version__", "datasets", "models", "project_topk_simplex", "solve", "solvers"]
 
 if TYPE_CHECKING:
     from . import datasets, models
     from .driver import solve, solvers
     from .program import Program
+    from .projections import project_topk_simplex
     from .result import Result
 
 
