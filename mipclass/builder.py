@@ -101,6 +101,14 @@ class Builder:
         """Require integer values of a declared block."""
         self._integer[self._blocks.index(self._declared[name][1])][:] = True
 
+    def is_integer(self, name: str) -> bool:
+        return bool(self._integer[self._blocks.index(self._declared[name][1])].all())
+
+    def bounds(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Current (lower, upper) of a declared block."""
+        k = self._blocks.index(self._declared[name][1])
+        return self._lower[k], self._upper[k]
+
     # -- rows ---------------------------------------------------------------------------------------------------------
 
     def subject_to(

@@ -1,0 +1,159 @@
+"""The training data of one problem, checked once at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import InvalidInputError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """X (n x d, dense or CSR, float64), labels as -1/+1, weights (sample x class), and the user's names.
+
+    `classes[1]` is the positive class: the larger label in sort order, or `pos_label`.
+    """
+
+    X: Any
+    y_pm1: Array
+    weights: Array
+    feature_names: tuple[str, ...]
+    classes: NDArray[Any]
+
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        return self.y_pm1 > 0
+
+
+def check_data(
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    class_weight: Mapping[Any, float] | str | None = None,
+    feature_names: Sequence[str] | None = None,
+    pos_label: Any = None,
+) -> Data:
+    """Validate everything about the data, with one clear sentence for each thing that can be wrong."""
+    names = _feature_names(X, feature_names)
+    matrix = _matrix(X)
+    n, d = matrix.shape
+    if names is not None and len(names) != d:
+        raise InvalidInputError(f"feature_names has {len(names)} names but X has {d} columns.")
+    if names is not None and len(set(names)) != d:
+        raise InvalidInputError("feature_names repeats a name; every feature needs its own.")
+    y_pm1, classes = _labels(y, n, pos_label)
+    weights = _sample_weights(sample_weight, n) * _class_weights(class_weight, y_pm1, classes)
+    for sign, label in ((-1.0, classes[0]), (1.0, classes[1])):
+        if not weights[y_pm1 == sign].any():
+            raise InvalidInputError(
+                f"all points of class {label!r} have weight zero; both classes need a positive weight."
+            )
+    return Data(matrix, y_pm1, weights, names or tuple(f"x{j}" for j in range(d)), classes)
+
+
+def _feature_names(X: Any, given: Sequence[str] | None) -> tuple[str, ...] | None:
+    if given is not None:
+        return tuple(map(str, given))
+    columns = getattr(X, "columns", None)
+    return None if columns is None else tuple(map(str, columns))
+
+
+def _matrix(X: Any) -> Any:
+    if sp.issparse(X):
+        matrix: Any = sp.csr_array(X, dtype=np.float64)
+        numbers = matrix.data
+    else:
+        try:
+            matrix = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as err:
+            raise InvalidInputError(
+                f"X must hold numbers; converting it to float64 failed: {err}. Encode text columns first."
+            ) from err
+        numbers = matrix
+    if matrix.ndim != 2:
+        raise InvalidInputError(
+            f"X must have two axes (points x features); got {matrix.ndim}. For one feature use X.reshape(-1, 1)."
+        )
+    if 0 in matrix.shape:
+        raise InvalidInputError(
+            f"X is empty: shape {tuple(matrix.shape)}; at least one point and one feature are needed."
+        )
+    if not np.isfinite(numbers).all():
+        bad = int(np.size(numbers) - np.isfinite(numbers).sum())
+        raise InvalidInputError(f"X holds {bad} NaN or infinite value(s); impute or drop them first.")
+    return matrix
+
+
+def _labels(y: Any, n: int, pos_label: Any) -> tuple[Array, NDArray[Any]]:
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (n,):
+        raise InvalidInputError(f"y must hold one label for each of the {n} points; got shape {labels.shape}.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InvalidInputError("y holds NaN or infinite labels; drop those points first.")
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        shown = ", ".join(map(repr, classes[:5].tolist())) + (" ..." if len(classes) > 5 else "")
+        hint = (
+            "Use scikit-learn's OneVsRestClassifier for more." if len(classes) > 2 else "Add points of a second class."
+        )
+        raise InvalidInputError(f"y must hold exactly two labels; got {len(classes)} ({shown}). {hint}")
+    if pos_label is not None:
+        if pos_label not in classes.tolist():
+            raise InvalidInputError(f"pos_label {pos_label!r} is not a label of y; the labels are {classes.tolist()}.")
+        if classes[0] == pos_label:
+            classes = classes[::-1]
+    return np.where(labels == classes[1], 1.0, -1.0), classes
+
+
+def _sample_weights(weights: ArrayLike | None, n: int) -> Array:
+    if weights is None:
+        return np.ones(n)
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (n,):
+        raise InvalidInputError(
+            f"sample_weight must hold one weight for each of the {n} points; got shape {array.shape}."
+        )
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise InvalidInputError("sample_weight must be finite and >= 0; a negative or NaN weight was given.")
+    return array
+
+
+def _class_weights(class_weight: Mapping[Any, float] | str | None, y_pm1: Array, classes: NDArray[Any]) -> Array:
+    if class_weight is None:
+        return np.ones(len(y_pm1))
+    counts = {-1.0: int((y_pm1 < 0).sum()), 1.0: int((y_pm1 > 0).sum())}
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise InvalidInputError(
+                f"class_weight must be a mapping from label to weight, 'balanced' or None; got {class_weight!r}."
+            )
+        by_sign = {sign: len(y_pm1) / (2.0 * count) for sign, count in counts.items()}
+    else:
+        unknown = [label for label in class_weight if label not in classes.tolist()]
+        if unknown:
+            raise InvalidInputError(
+                f"class_weight names {unknown[0]!r}, which is not a label; the labels are {classes.tolist()}."
+            )
+        by_sign = {-1.0: float(class_weight.get(classes[0], 1.0)), 1.0: float(class_weight.get(classes[1], 1.0))}
+        if min(by_sign.values()) < 0:
+            raise InvalidInputError("class_weight holds a negative weight; weights must be >= 0.")
+    return np.where(y_pm1 > 0, by_sign[1.0], by_sign[-1.0])

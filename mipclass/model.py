@@ -1,0 +1,531 @@
+"""Model: data + rule + terms + constraints, declared; it becomes a Program and reads a solution back.
+
+    minimise    sum_k coefficient_k term_k(rule; X, y)
+    subject to  constraints on the rule and on its errors
+
+The parts are small classes (see mipclass.models): a *Rule* declares the variables of the classifier and its scores, a
+*Term* adds something to the objective, a *Constraint* adds rows. Each part can also be evaluated from the decoded values
+alone, so that every claimed objective is recounted from the data and not taken from the solver.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .builder import Builder
+from .data import Array, Data, check_data
+from .errors import InvalidInputError
+from .expression import Affine, Rows, Variables
+from .program import Program
+from .result import Values
+
+_DEFAULT_RULE = "mipclass.models.rules:Linear"
+
+
+@runtime_checkable
+class Problem(Protocol):
+    """What the driver needs of anything that can be solved."""
+
+    name: str
+
+    def program(self) -> Program: ...
+
+    def decode(self, x: Array) -> Values:
+        """The values a user asked for ("w", "b", ...) from a solution of `program()`."""
+        ...
+
+    def encode(self, values: Mapping[str, Any]) -> Array:
+        """A full or partial start for `program()` (NaN for unknown columns) from decoded values."""
+        ...
+
+    def recount(self, values: Mapping[str, Any]) -> float:
+        """The true objective of decoded values, from the data."""
+        ...
+
+
+class Rule(ABC):
+    """A classifier's shape. `scores(values, X) > 0` predicts the positive class."""
+
+    @abstractmethod
+    def variables(self, data: Data) -> dict[str, Affine]:
+        """The rule's variables by name, e.g. {"w": ..., "b": ...}, for use in a user's own constraints."""
+
+    @abstractmethod
+    def declare(self, d: Declaration) -> None:
+        """Add the rule's variables to `d.builder` and, when scores are affine in them, set `d.scores`."""
+
+    @abstractmethod
+    def scores(self, values: Mapping[str, Any], X: Any) -> Array:
+        """Decision scores of points X."""
+
+    def decode(self, d: Declaration, values: Values) -> Values:
+        """What users see, from all variables of the program."""
+        return {name: values[name] for name in self.variables(d.data) if name in values}
+
+    @abstractmethod
+    def formula(self) -> str:
+        """The score in plain text, e.g. 'w.x + b'."""
+
+
+class Term(ABC):
+    """A loss or a penalty. Terms add and scale: `0.5 * L2() + C * Hinge()`."""
+
+    is_loss: ClassVar[bool] = True
+    """It measures the fit to the data (a penalty does not)."""
+    is_scale_free: bool = False
+    """Its value does not change when the rule is multiplied by a positive number."""
+    merges_points: ClassVar[bool] = False
+    """A weighted sum over points, so that equal points with equal labels may become one of summed weight."""
+
+    @abstractmethod
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        """Add `coefficient` times this term to `d.builder`'s objective, with what variables and rows it needs."""
+
+    @abstractmethod
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        """The term at decoded values, from the data."""
+
+    @abstractmethod
+    def formula(self) -> str: ...
+
+    def __add__(self, other: Any) -> Objective:
+        return Objective(((1.0, self),)) + other
+
+    def __radd__(self, other: Any) -> Objective:
+        return Objective(((1.0, self),)) + other
+
+    def __mul__(self, factor: Any) -> Objective:
+        return Objective(((1.0, self),)) * factor
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A weighted sum of terms."""
+
+    terms: tuple[tuple[float, Term], ...]
+
+    def __add__(self, other: Any) -> Objective:
+        if isinstance(other, int | float) and other == 0:  # so that sum([...]) works
+            return self
+        if isinstance(other, Term):
+            other = Objective(((1.0, other),))
+        if not isinstance(other, Objective):
+            raise InvalidInputError(f"an objective adds losses and penalties; got {type(other).__name__}.")
+        return Objective(self.terms + other.terms)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> Objective:
+        if isinstance(factor, bool) or not isinstance(factor, int | float | np.integer | np.floating):
+            raise InvalidInputError(f"a term can be multiplied by a number; got {type(factor).__name__}.")
+        if not np.isfinite(factor) or factor < 0:
+            raise InvalidInputError(
+                f"the multiple of a loss or penalty must be finite and >= 0; got {factor}. "
+                "A negative multiple would reward errors and make the problem unbounded or non-convex."
+            )
+        return Objective(tuple((float(factor) * coefficient, term) for coefficient, term in self.terms))
+
+    __rmul__ = __mul__
+
+    def formula(self) -> str:
+        parts = [term.formula() if c == 1 else f"{c:g} {term.formula()}" for c, term in self.terms]
+        return " + ".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorLimit:
+    """sum_i coefficients_i error_i <= at_most, where error_i is 1 when point i is wrong."""
+
+    coefficients: Array
+    at_most: float
+
+
+class Constraint(ABC):
+    """A side constraint. Methods read `error_limits` and `weight_rows`; backends get `declare`."""
+
+    is_homogeneous: bool = True
+    """It holds for c * (w, b) whenever it holds for (w, b), c > 0; only such constraints fit a scale-free loss."""
+    two_sided: bool = False
+    """It could gain from a correct point that is called wrong, so an error must imply a wrong point too."""
+
+    @abstractmethod
+    def declare(self, d: Declaration) -> None: ...
+
+    @abstractmethod
+    def violation(self, model: Model, values: Mapping[str, Any]) -> float:
+        """By how much decoded values break it, recounted from the data; 0 when they do not."""
+
+    @abstractmethod
+    def formula(self) -> str: ...
+
+    def error_limits(self, model: Model) -> list[ErrorLimit] | None:
+        """The constraint as limits on errors alone, or None when it is not of that kind."""
+        return None
+
+    def weight_rows(self, model: Model) -> list[Rows] | None:
+        """The constraint as linear rows over the rule's variables alone, or None when it is not of that kind."""
+        return None
+
+    def check(self, data: Data) -> None:
+        """Refuse what does not fit the data (unknown feature names, groups of wrong length)."""
+
+    def groups(self, data: Data) -> NDArray[Any] | None:
+        """A label for each point that keeps equal points of different labels apart, or None."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class LinearConstraint(Constraint):
+    """Rows over the rule's variables that a user wrote, such as `problem.w["age"] >= 0`."""
+
+    rows: Rows
+
+    @property
+    def is_homogeneous(self) -> bool:  # type: ignore[override]
+        sides = np.concatenate([np.ravel(self.rows.lower), np.ravel(self.rows.upper)])
+        return not self.rows.expression.constant.any() and bool(np.isin(sides, (0.0, np.inf, -np.inf)).all())
+
+    def declare(self, d: Declaration) -> None:
+        d.builder.subject_to(d.fresh_row_name("user"), self.rows)
+
+    def violation(self, model: Model, values: Mapping[str, Any]) -> float:
+        return self.rows.violation(values)
+
+    def weight_rows(self, model: Model) -> list[Rows]:
+        return [self.rows]
+
+    def formula(self) -> str:
+        blocks = ", ".join(block.name for block in self.rows.expression.terms)
+        return f"{self.rows.expression.size} linear row(s) on {blocks}"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Distinct points of the data: equal points with equal labels (and group) are one, of summed weight.
+
+    `first[k]` is the data row that stands for point k; `point_of[i]` is the point of data row i (-1 for weight zero).
+    """
+
+    X: Any
+    y_pm1: Array
+    weights: Array
+    first: NDArray[np.int64]
+    point_of: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        return len(self.y_pm1)
+
+
+class Declaration:
+    """The state while a Model is being written into a Builder; parts share what they declare here."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.data = model.data
+        self.builder = Builder(model.name)
+        self.points = model.points
+        self.scores: Affine | None = None
+        self._row_names: set[str] = set()
+
+    @property
+    def margins(self) -> Affine:
+        """y_i times the score of each point."""
+        if self.scores is None:
+            raise InvalidInputError(
+                f"rule {type(self.model.rule).__name__} has no single affine score, which this term or constraint needs; "
+                "use rule=Linear()."
+            )
+        return self.points.y_pm1 * self.scores
+
+    def fresh_row_name(self, name: str) -> str:
+        k, candidate = 1, name
+        while candidate in self._row_names:
+            k += 1
+            candidate = f"{name}{k}"
+        self._row_names.add(candidate)
+        return candidate
+
+
+class Model:
+    """A classification problem as a mathematical program. See the module's docstring.
+
+    Parameters
+    ----------
+    X : (n, d) numbers, dense or sparse, or a data frame.   y : n labels of two kinds.
+    rule : the classifier's shape, `Linear()` by default.
+    minimize : a term or a weighted sum of terms.
+    subject_to : constraints, or comparisons such as `problem.w["age"] >= 0`.
+    sample_weight, class_weight, feature_names, pos_label : as in scikit-learn.
+
+    Examples
+    --------
+    >>> from mipclass import models, solve
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> problem = models.Model(X, y, minimize=models.ZeroOne())
+    >>> solve(problem, solver="highs").objective
+    1.0
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        rule: Rule | None = None,
+        minimize: Term | Objective,
+        subject_to: Constraint | Rows | Sequence[Constraint | Rows] = (),
+        sample_weight: ArrayLike | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        feature_names: Sequence[str] | None = None,
+        pos_label: Any = None,
+        name: str = "model",
+    ) -> None:
+        self.data = check_data(
+            X,
+            y,
+            sample_weight=sample_weight,
+            class_weight=class_weight,
+            feature_names=feature_names,
+            pos_label=pos_label,
+        )
+        self._set(rule or _default_rule(), _objective(minimize), _constraints(subject_to), name)
+
+    @classmethod
+    def _from_parts(
+        cls, data: Data, rule: Rule, objective: Objective, constraints: tuple[Constraint, ...], name: str
+    ) -> Model:
+        model = cls.__new__(cls)
+        model.data = data
+        model._set(rule, objective, constraints, name)
+        return model
+
+    def _set(self, rule: Rule, objective: Objective, constraints: tuple[Constraint, ...], name: str) -> None:
+        self.rule, self.objective, self.constraints, self.name = rule, objective, constraints, name
+        for constraint in constraints:
+            constraint.check(self.data)
+        self._check_scale()
+        self._points: Points | None = None
+        self._declared: tuple[Declaration, Program] | None = None
+
+    def _check_scale(self) -> None:
+        """A scale-free loss fixes the rule only up to a factor, so every companion must be indifferent to it too."""
+        free = [term for _, term in self.objective.terms if term.is_scale_free and term.is_loss]
+        if not free:
+            return
+        bound = [term for coefficient, term in self.objective.terms if not term.is_scale_free and coefficient > 0]
+        rows = [c for c in self.constraints if not c.is_homogeneous]
+        if bound or rows:
+            culprit = (bound or rows)[0]
+            raise InvalidInputError(
+                f"{free[0].formula()} does not change when the rule is scaled, so {culprit.formula()} cannot be combined "
+                "with it: any value could be reached by scaling. Use ZeroOne(margin=1), which fixes the scale "
+                "(a point is an error when y (w.x + b) < 1), or drop the term."
+            )
+
+    # -- data, as methods read it -------------------------------------------------------------------------------------
+
+    @property
+    def X(self) -> Any:
+        return self.data.X
+
+    @property
+    def y_pm1(self) -> Array:
+        return self.data.y_pm1
+
+    @property
+    def weights(self) -> Array:
+        return self.data.weights
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return self.data.feature_names
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        return self.data.classes
+
+    @property
+    def terms(self) -> tuple[tuple[float, Term], ...]:
+        return self.objective.terms
+
+    @property
+    def points(self) -> Points:
+        """The points that the program speaks of: merged when every loss allows it, else the data as they are."""
+        if self._points is None:
+            self._points = _merge(self) if all(term.merges_points for _, term in self.terms) else _as_given(self.data)
+        return self._points
+
+    # -- composing ----------------------------------------------------------------------------------------------------
+
+    def subject_to(self, *constraints: Constraint | Rows) -> Model:
+        """A new Model with further constraints."""
+        return self._from_parts(
+            self.data, self.rule, self.objective, self.constraints + _constraints(constraints), self.name
+        )
+
+    def variable(self, name: str) -> Affine:
+        """A variable of the rule by name, for use in constraints."""
+        known = self.rule.variables(self.data)
+        if name not in known:
+            raise InvalidInputError(f"the rule has no variable {name!r}; it has {', '.join(known)}.")
+        return known[name]
+
+    @property
+    def w(self) -> Variables:
+        return cast(Variables, self.variable("w"))
+
+    @property
+    def b(self) -> Affine:
+        return self.variable("b")
+
+    # -- the way to a solver and back ---------------------------------------------------------------------------------
+
+    def program(self) -> Program:
+        """The canonical form; built once."""
+        return self._declaration()[1]
+
+    def _declaration(self) -> tuple[Declaration, Program]:
+        if self._declared is None:
+            d = Declaration(self)
+            self.rule.declare(d)
+            for coefficient, term in self.terms:
+                if coefficient > 0:
+                    term.declare(d, coefficient)
+            for constraint in self.constraints:
+                constraint.declare(d)
+            self._declared = d, d.builder.build()
+        return self._declared
+
+    def decode(self, x: Array) -> Values:
+        """The rule's values from a point of `program()`; ties are removed where the offset is free (see Linear)."""
+        d, program = self._declaration()
+        return self.rule.decode(d, program.split(x))
+
+    def encode(self, values: Mapping[str, Any]) -> Array:
+        """A partial start: the rule's variables; the solver completes the rest."""
+        program = self.program()
+        known = {block.name for block in program.variables}
+        return program.join({name: value for name, value in values.items() if name in known})
+
+    def recount(self, values: Mapping[str, Any]) -> float:
+        """The objective of decoded values, from X and y."""
+        return float(sum(coefficient * term.value(self, values) for coefficient, term in self.terms))
+
+    def violations(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """By how much decoded values break each constraint, recounted from X and y; empty when none is broken."""
+        found = {c.formula(): c.violation(self, values) for c in self.constraints}
+        return {name: amount for name, amount in found.items() if amount > 0}
+
+    def scores(self, values: Mapping[str, Any], X: Any = None) -> Array:
+        return self.rule.scores(values, self.X if X is None else X)
+
+    def margins(self, values: Mapping[str, Any]) -> Array:
+        return self.y_pm1 * self.scores(values)
+
+    def predict(self, values: Mapping[str, Any], X: Any = None) -> NDArray[Any]:
+        """Labels: positive iff the score is > 0."""
+        return np.where(self.scores(values, X) > 0, self.classes[1], self.classes[0])
+
+    def write(self, path: str | Path, *, indicators: str = "bigm") -> None:
+        """Write the program as an .lp or .mps file, indicators as big-M rows or natively."""
+        self.program().write(path, indicators=indicators)
+
+    # -- normal form for methods --------------------------------------------------------------------------------------
+
+    def term(self, kind: type) -> tuple[float, Any] | None:
+        """The coefficient and term of a kind, when there is exactly one of it."""
+        found = [(c, t) for c, t in self.terms if isinstance(t, kind)]
+        return found[0] if len(found) == 1 else None
+
+    def error_limits(self) -> list[ErrorLimit]:
+        """All constraints that speak of errors alone."""
+        return [limit for c in self.constraints for limit in c.error_limits(self) or []]
+
+    def weight_rows(self) -> list[Rows]:
+        """All constraints that speak of the rule's variables alone, as linear rows."""
+        return [rows for c in self.constraints for rows in c.weight_rows(self) or []]
+
+    def other_constraints(self) -> list[Constraint]:
+        """Constraints that are neither limits on errors nor linear rows on the rule."""
+        return [c for c in self.constraints if c.error_limits(self) is None and c.weight_rows(self) is None]
+
+    # -- printing -----------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        n_positive = int(self.data.positive.sum())
+        lines = [
+            f"minimise    {self.objective.formula()}",
+            f"with        score = {self.rule.formula()}, positive class {self.classes[1]!r} when score > 0",
+        ]
+        lines += [f"{'subject to' if k == 0 else '':<12}{c.formula()}" for k, c in enumerate(self.constraints)]
+        lines.append(f"data        {self.data.n} points ({n_positive} positive) x {self.data.d} features")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _default_rule() -> Rule:
+    module, _, attribute = _DEFAULT_RULE.partition(":")
+    return cast(Rule, getattr(import_module(module), attribute)())
+
+
+def _objective(minimize: Any) -> Objective:
+    if isinstance(minimize, Term):
+        return Objective(((1.0, minimize),))
+    if isinstance(minimize, Objective):
+        return minimize
+    raise InvalidInputError(f"minimize takes a loss, a penalty or a sum of them; got {type(minimize).__name__}.")
+
+
+def _constraints(given: Any) -> tuple[Constraint, ...]:
+    items: Iterable[Any] = [given] if isinstance(given, Constraint | Rows) else given
+    made: list[Constraint] = []
+    for item in items:
+        if isinstance(item, Rows):
+            made.append(LinearConstraint(item))
+        elif isinstance(item, Constraint):
+            made.append(item)
+        else:
+            raise InvalidInputError(
+                f"subject_to takes constraints or comparisons such as problem.w['age'] >= 0; got {type(item).__name__}."
+            )
+    return tuple(made)
+
+
+def _as_given(data: Data) -> Points:
+    rows = np.arange(data.n)
+    return Points(data.X, data.y_pm1, data.weights, rows, rows)
+
+
+def _merge(model: Model) -> Points:
+    """Equal points with equal labels and groups become one of summed weight; weight zero is removed."""
+    data = model.data
+    kept = np.flatnonzero(data.weights > 0)
+    X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+    keys = [X[kept], data.y_pm1[kept, None]]
+    for constraint in model.constraints:
+        groups = constraint.groups(data)
+        if groups is not None:
+            keys.append(np.unique(groups, return_inverse=True)[1].reshape(-1, 1)[kept].astype(np.float64))
+    table = np.ascontiguousarray(np.hstack(keys)) + 0.0  # -0.0 and 0.0 are the same number
+    rows = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # keep the order of the data
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    representative = kept[first[order]]
+    point_of = np.full(data.n, -1)
+    point_of[kept] = rank[inverse.ravel()]
+    weights = np.bincount(point_of[kept], weights=data.weights[kept], minlength=len(first))
+    return Points(data.X[representative], data.y_pm1[representative], weights, representative, point_of)

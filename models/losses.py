@@ -1,0 +1,169 @@
+"""Losses as functions of the margin m_i = y_i * score_i. Sums over points are weighted by sample and class weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..data import Array, Data
+from ..errors import InvalidInputError, UnsupportedProgramError
+from ..model import Declaration, Model, Term
+from .errors import MARGIN_TOLERANCE, declare_errors
+
+On = Literal["all", "positives", "negatives"]
+
+
+def _counted(on: On, data: Data) -> Array:
+    """Weights of the points that count, zero elsewhere."""
+    keep = {"all": np.ones(data.n, bool), "positives": data.positive, "negatives": ~data.positive}[on]
+    return np.where(keep, data.weights, 0.0)
+
+
+@dataclass(frozen=True)
+class ZeroOne(Term):
+    """The number (weighted) of misclassified points.
+
+    margin=0 : scale-free; a point is an error when y (w.x + b) <= 0. Takes only homogeneous companions.
+    margin=1 : a point is an error when y (w.x + b) < 1; goes with penalties and bounds on w.
+    on : count errors of "all" points, of the "positives" or of the "negatives".
+    big_m : overrides the constants that are derived from the data. Too large a value lets solvers cheat within their
+        tolerances; the recount shows it.
+    """
+
+    on: On = "all"
+    margin: Literal[0, 1] = 0
+    big_m: float | None = None
+    merges_points = True
+
+    def __post_init__(self) -> None:
+        if self.on not in ("all", "positives", "negatives"):
+            raise InvalidInputError(f"ZeroOne(on=...) must be 'all', 'positives' or 'negatives'; got {self.on!r}.")
+        if self.margin not in (0, 1):
+            raise InvalidInputError(f"ZeroOne(margin=...) must be 0 (scale-free) or 1; got {self.margin!r}.")
+        if self.big_m is not None and not self.big_m > 0:
+            raise InvalidInputError(f"ZeroOne(big_m=...) must be positive; got {self.big_m!r}.")
+
+    @property
+    def is_scale_free(self) -> bool:  # type: ignore[override]
+        return self.margin == 0
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        error = declare_errors(d)
+        weights = {
+            "all": d.points.weights,
+            "positives": np.where(d.points.y_pm1 > 0, d.points.weights, 0.0),
+            "negatives": np.where(d.points.y_pm1 < 0, d.points.weights, 0.0),
+        }[self.on]
+        d.builder.minimize(coefficient * (weights @ error))
+
+    def errors(self, margins: Array) -> Any:
+        return margins < 1 - MARGIN_TOLERANCE if self.margin else margins <= 0
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(_counted(self.on, model.data) @ self.errors(model.margins(values)))
+
+    def formula(self) -> str:
+        wrong = "margin_i < 1" if self.margin else "margin_i <= 0"
+        return f"sum_i weight_i [{wrong}]" + ("" if self.on == "all" else f" over {self.on}")
+
+
+@dataclass(frozen=True)
+class Hinge(Term):
+    """sum_i weight_i [1 - m_i]_+, by slack_i >= 1 - m_i, slack_i >= 0."""
+
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        d.builder.minimize(coefficient * (d.points.weights @ declare_slack(d)))
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(model.weights @ np.maximum(0.0, 1.0 - model.margins(values)))
+
+    def formula(self) -> str:
+        return "sum_i weight_i [1 - margin_i]_+"
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Term):
+    """sum_i weight_i [1 - m_i]_+^2."""
+
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        d.builder.add_square(declare_slack(d), coefficient * d.points.weights)
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(model.weights @ np.maximum(0.0, 1.0 - model.margins(values)) ** 2)
+
+    def formula(self) -> str:
+        return "sum_i weight_i [1 - margin_i]_+^2"
+
+
+@dataclass(frozen=True)
+class Squared(Term):
+    """sum_i weight_i (1 - m_i)^2 (without the factor 1/2 that some texts have)."""
+
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        d.builder.add_square(1.0 - d.margins, coefficient * d.points.weights)
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(model.weights @ (1.0 - model.margins(values)) ** 2)
+
+    def formula(self) -> str:
+        return "sum_i weight_i (1 - margin_i)^2"
+
+
+def declare_slack(d: Declaration) -> Any:
+    """slack_i >= max(0, 1 - m_i), shared by the hinge losses."""
+    if d.builder.has("slack"):
+        return d.builder["slack"]
+    slack = d.builder.variables("slack", labels=d.points.first, lower=0.0)
+    d.builder.subject_to("hinge", d.margins + slack >= 1, labels=d.points.first)
+    return slack
+
+
+class _EvaluateOnly(Term):
+    """A smooth loss that no linear or quadratic program can hold; it can be evaluated and plotted."""
+
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        raise UnsupportedProgramError(
+            f"{type(self).__name__} is neither piecewise linear nor quadratic, so it has no program; it is here for evaluation "
+            "and plots. Use Hinge(), SquaredHinge() or Squared() as a convex loss, or ZeroOne() itself."
+        )
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(model.weights @ self.of_margin(model.margins(values)))
+
+    def of_margin(self, margins: Array) -> Array:
+        raise TypeError(f"{type(self).__name__} must define of_margin.")
+
+
+@dataclass(frozen=True)
+class Logistic(_EvaluateOnly):
+    """sum_i weight_i log(1 + exp(-m_i)); evaluation only."""
+
+    def of_margin(self, margins: Array) -> Array:
+        return np.logaddexp(0.0, -margins)
+
+    def formula(self) -> str:
+        return "sum_i weight_i log(1 + exp(-margin_i))"
+
+
+@dataclass(frozen=True)
+class Sigmoid(_EvaluateOnly):
+    """The smooth 0-1 loss sum_i weight_i / (1 + exp(K m_i)) of Nguyen & Sanner (2013); evaluation only."""
+
+    K: float = 20.0
+
+    def of_margin(self, margins: Array) -> Array:
+        return 0.5 * (1.0 - np.tanh(0.5 * self.K * margins))
+
+    def formula(self) -> str:
+        return f"sum_i weight_i / (1 + exp({self.K:g} margin_i))"

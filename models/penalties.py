@@ -1,0 +1,94 @@
+"""Penalties on the weights of a linear rule. The offset is never penalised unless intercept="penalised"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..model import Declaration, Model, Term
+from .rules import Linear
+
+
+def _penalised(model: Model, values: Mapping[str, Any]) -> Any:
+    w = np.ravel(values["w"])
+    if isinstance(model.rule, Linear) and model.rule.intercept == "penalised":
+        return np.append(w, float(values["b"]))
+    return w
+
+
+def _penalised_blocks(d: Declaration) -> list[Any]:
+    names = ["w"]
+    if isinstance(d.model.rule, Linear) and d.model.rule.intercept == "penalised":
+        names.append("b")
+    return [d.builder[name] for name in names]
+
+
+@dataclass(frozen=True)
+class L2(Term):
+    """w'w (no factor 1/2: write 0.5 * L2() for the usual one)."""
+
+    is_loss = False
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        for block in _penalised_blocks(d):
+            d.builder.add_square(block, coefficient)
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(np.sum(_penalised(model, values) ** 2))
+
+    def formula(self) -> str:
+        return "|w|_2^2"
+
+
+@dataclass(frozen=True)
+class L1(Term):
+    """|w|_1, by variables abs_w >= w, abs_w >= -w."""
+
+    is_loss = False
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        for block in _penalised_blocks(d):
+            size = d.builder.variables(
+                f"abs_{block.name}", block.shape, labels=block.labels[0] if block.shape else None, lower=0.0
+            )
+            d.builder.subject_to(f"abs_{block.name}_above", size - block >= 0)
+            d.builder.subject_to(f"abs_{block.name}_below", size + block >= 0)
+            d.builder.minimize(coefficient * size.sum())
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(np.sum(np.abs(_penalised(model, values))))
+
+    def formula(self) -> str:
+        return "|w|_1"
+
+
+@dataclass(frozen=True)
+class L0(Term):
+    """The number of features used, by binaries use_j: use_j = 0 implies w_j = 0. It is scale-free."""
+
+    is_loss = False
+    is_scale_free = True
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        d.builder.minimize(coefficient * declare_use(d).sum())
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(np.count_nonzero(values["w"]))
+
+    def formula(self) -> str:
+        return "|w|_0"
+
+
+def declare_use(d: Declaration) -> Any:
+    """The binaries `use`, shared by L0 and MaxFeatures."""
+    if d.builder.has("use"):
+        return d.builder["use"]
+    use = d.builder.binaries("use", labels=d.data.feature_names)
+    d.builder.subject_to("unused", d.builder["w"] == 0, when=(use, 0), labels=d.data.feature_names)
+    return use
