@@ -96,6 +96,10 @@ class Term(ABC):
     @abstractmethod
     def formula(self) -> str: ...
 
+    def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of the term's own variables (and rescaled ones of the rule) for a warm start."""
+        return {}
+
     def __add__(self, other: Any) -> Objective:
         return Objective(((1.0, self),)) + other
 
@@ -236,6 +240,7 @@ class Declaration:
         self.builder = Builder(model.name)
         self.points = model.points
         self.scores: Affine | None = None
+        self.notes: list[str] = []
         self._row_names: set[str] = set()
 
     @property
@@ -413,10 +418,17 @@ class Model:
         return self.rule.decode(d, program.split(x))
 
     def encode(self, values: Mapping[str, Any]) -> Array:
-        """A partial start: the rule's variables; the solver completes the rest."""
-        program = self.program()
+        """A start from decoded values: the rule's variables, and what each term can say of its own."""
+        d, program = self._declaration()
         known = {block.name for block in program.variables}
-        return program.join({name: value for name, value in values.items() if name in known})
+        start = dict(values)
+        for _, term in self.terms:
+            start |= term.encode(d, start)
+        return program.join({name: value for name, value in start.items() if name in known})
+
+    def scope(self) -> str:
+        """Within which limits an optimum of `program()` is an optimum of the problem; empty when there are none."""
+        return "; ".join(self._declaration()[0].notes)
 
     def recount(self, values: Mapping[str, Any]) -> float:
         """The objective of decoded values, from X and y."""
@@ -466,7 +478,7 @@ class Model:
         n_positive = int(self.data.positive.sum())
         lines = [
             f"minimise    {self.objective.formula()}",
-            f"with        score = {self.rule.formula()}, positive class {self.classes[1]!r} when score > 0",
+            f"with        score = {self.rule.formula()}, positive class {self.classes[1]} when score > 0",
         ]
         lines += [f"{'subject to' if k == 0 else '':<12}{c.formula()}" for k, c in enumerate(self.constraints)]
         lines.append(f"data        {self.data.n} points ({n_positive} positive) x {self.data.d} features")

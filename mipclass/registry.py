@@ -6,8 +6,77 @@ Third parties add a backend or a method without touching this file, by an entry 
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
+
+from .errors import SolverNotFoundError
+
+if TYPE_CHECKING:
+    from .backends.base import Backend
+    from .methods.base import Method
+
 BACKENDS: dict[str, str] = {
     "highs": "mipclass.backends.highs:HighsBackend",
 }
 
+FAMILIES: dict[str, str] = {}
+"""prefix -> class that takes the part after the colon, e.g. "cvxpy" for cvxpy:CLARABEL."""
+
 METHODS: dict[str, str] = {}
+
+AUTO_METHODS = ("exact", "slp", "outlier-path", "rgd-tree", "lbfgs", "topk")
+"""Methods that solver="auto" prefers, in this order, for the models that they accept."""
+
+
+@cache
+def _third_party(group: str) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def _load(where: str) -> Any:
+    module, _, attribute = where.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def backend_names() -> list[str]:
+    return [*BACKENDS, *_third_party("mipclass.backends")]
+
+
+def family_members(family: str) -> list[str]:
+    """cvxpy:CLARABEL, cvxpy:SCS, ... for the solvers that the family finds installed."""
+    return [f"{family}:{member}" for member in _load(FAMILIES[family]).members()]
+
+
+def method_names() -> list[str]:
+    return [*METHODS, *_third_party("mipclass.methods")]
+
+
+def find(name: str) -> Backend | Method:
+    """The solver of that name; a clear error when it is unknown or not installed."""
+    if not isinstance(name, str):
+        raise SolverNotFoundError(f"solver must be a name such as 'highs'; got {type(name).__name__}.")
+    if name in METHODS:
+        return _load(METHODS[name])()  # type: ignore[no-any-return]
+    if name in BACKENDS:
+        return _installed(name, _load(BACKENDS[name])())
+    family, colon, member = name.partition(":")
+    if colon and family in FAMILIES:
+        return _installed(name, _load(FAMILIES[family])(member))
+    for group in ("mipclass.backends", "mipclass.methods"):
+        if name in _third_party(group):
+            return _third_party(group)[name].load()()  # type: ignore[no-any-return]
+    known = [*backend_names(), *(f"{prefix}:NAME" for prefix in FAMILIES), *method_names()]
+    near = get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise SolverNotFoundError(f"there is no solver {name!r}.{hint} Known: {', '.join(known)}; see mipclass.solvers().")
+
+
+def _installed(name: str, backend: Backend) -> Backend:
+    if backend.is_installed():
+        return backend
+    how = f"pip install 'mipclass[{backend.extra}]'" if backend.extra else f"pip install {backend.distribution}"
+    ready = ", ".join(other for other in BACKENDS if _load(BACKENDS[other]).is_installed())
+    raise SolverNotFoundError(f"solver {name!r} is not installed; {how}. Installed now: {ready}.")

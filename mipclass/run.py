@@ -57,7 +57,13 @@ class Run:
 
     def __post_init__(self) -> None:
         self._start = time.perf_counter()
-        self._meter = ProgressMeter(self.solver, sys.stderr) if self.progress else None
+        self._meter: ProgressMeter | None = None
+        self.begin(self.solver, self.options)
+
+    def begin(self, solver: str, options: dict[str, Any]) -> None:
+        """Name the solver once it is chosen; the clock has been running since the Run was made."""
+        self.solver, self.options = solver, options
+        self._meter = ProgressMeter(solver, sys.stderr) if self.progress else None
 
     @classmethod
     def quiet(cls, *, seed: int = 0, time_limit: float | None = None, gap: float = 0.0, **options: Any) -> Run:

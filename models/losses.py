@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Array, Data
 from ..errors import InvalidInputError, UnsupportedProgramError
 from ..model import Declaration, Model, Term
-from .errors import MARGIN_TOLERANCE, declare_errors
+from .errors import MARGIN_TOLERANCE, declare_errors, encode_errors
 
 On = Literal["all", "positives", "negatives"]
 
@@ -58,6 +58,9 @@ class ZeroOne(Term):
             "negatives": np.where(d.points.y_pm1 < 0, d.points.weights, 0.0),
         }[self.on]
         d.builder.minimize(coefficient * (weights @ error))
+
+    def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
+        return encode_errors(d, values)
 
     def errors(self, margins: Array) -> Any:
         return margins < 1 - MARGIN_TOLERANCE if self.margin else margins <= 0
