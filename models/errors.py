@@ -76,7 +76,8 @@ def declare_errors(d: Declaration) -> Variables:
     else:
         d.builder.subject_to("margin", scores >= margin, when=(error, 0), big_m=limit, labels=labels)
     if any(constraint.two_sided for constraint in d.model.constraints):
-        wrong = 1.0 - 10 * MARGIN_TOLERANCE if zero_one_margin(d.model) else -margin  # no point may stay on the boundary
+        # No point may stay on the boundary, or it would be an error that predict does not make.
+        wrong = 1.0 - 10 * MARGIN_TOLERANCE if zero_one_margin(d.model) else -margin
         d.builder.subject_to("wrong", scores <= wrong, when=(error, 1), big_m=limit, labels=labels)
     return error
 
