@@ -13,6 +13,8 @@ from .errors import InvalidInputError
 from .expression import Affine, Rows, Variables
 from .program import Block, Indicators, Program
 
+Labels = Sequence[Any] | NDArray[Any] | None
+
 
 class Builder:
     """Collects variables, rows and the objective of one Program.
@@ -51,7 +53,7 @@ class Builder:
         name: str,
         shape: int | tuple[int, ...] | None = None,
         *,
-        labels: Sequence[Any] | None = None,
+        labels: Labels = None,
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
         integer: bool = False,
@@ -75,9 +77,7 @@ class Builder:
         self._n_columns += block.size
         return variables
 
-    def binaries(
-        self, name: str, shape: int | tuple[int, ...] | None = None, *, labels: Sequence[Any] | None = None
-    ) -> Variables:
+    def binaries(self, name: str, shape: int | tuple[int, ...] | None = None, *, labels: Labels = None) -> Variables:
         return self.variables(name, shape, labels=labels, lower=0.0, upper=1.0, integer=True)
 
     def has(self, name: str) -> bool:
@@ -118,7 +118,7 @@ class Builder:
         *,
         when: tuple[Affine, int] | None = None,
         big_m: ArrayLike = np.inf,
-        labels: Sequence[Any] | None = None,
+        labels: Labels = None,
     ) -> None:
         """Add rows. With `when=(z, value)` a row holds only where its binary z has that value.
 
@@ -263,7 +263,7 @@ class Builder:
         )
 
 
-def _axis_labels(labels: Sequence[Any] | None, shape: tuple[int, ...]) -> tuple[tuple[str, ...] | None, ...]:
+def _axis_labels(labels: Labels, shape: tuple[int, ...]) -> tuple[tuple[str, ...] | None, ...]:
     if labels is None:
         return (None,) * len(shape)
     axes = [labels] if len(shape) == 1 else list(labels)

@@ -62,13 +62,13 @@ class Affine:
     __radd__ = __add__
 
     def __neg__(self) -> Affine:
-        return self * -1.0
+        return self.__mul__(-1.0)
 
     def __sub__(self, other: Any) -> Affine:
         return self + (-other if isinstance(other, Affine) else np.negative(_numbers(other)))
 
     def __rsub__(self, other: Any) -> Affine:
-        return -self + other
+        return self.__neg__().__add__(other)
 
     def __mul__(self, factor: Any) -> Affine:
         if isinstance(factor, Affine):

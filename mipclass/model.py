@@ -34,7 +34,8 @@ _DEFAULT_RULE = "mipclass.models.rules:Linear"
 class Problem(Protocol):
     """What the driver needs of anything that can be solved."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def program(self) -> Program: ...
 
@@ -101,13 +102,13 @@ class Term(ABC):
         return {}
 
     def __add__(self, other: Any) -> Objective:
-        return Objective(((1.0, self),)) + other
+        return Objective(((1.0, self),)).__add__(other)
 
     def __radd__(self, other: Any) -> Objective:
-        return Objective(((1.0, self),)) + other
+        return Objective(((1.0, self),)).__add__(other)
 
     def __mul__(self, factor: Any) -> Objective:
-        return Objective(((1.0, self),)) * factor
+        return Objective(((1.0, self),)).__mul__(factor)
 
     __rmul__ = __mul__
 
@@ -447,7 +448,7 @@ class Model:
 
     def predict(self, values: Mapping[str, Any], X: Any = None) -> NDArray[Any]:
         """Labels: positive iff the score is > 0."""
-        return np.where(self.scores(values, X) > 0, self.classes[1], self.classes[0])
+        return self.classes[(self.scores(values, X) > 0).astype(np.intp)]
 
     def write(self, path: str | Path, *, indicators: str = "bigm") -> None:
         """Write the program as an .lp or .mps file, indicators as big-M rows or natively."""
@@ -540,4 +541,6 @@ def _merge(model: Model) -> Points:
     point_of = np.full(data.n, -1)
     point_of[kept] = rank[inverse.ravel()]
     weights = np.bincount(point_of[kept], weights=data.weights[kept], minlength=len(first))
-    return Points(data.X[representative], data.y_pm1[representative], weights, representative, point_of)
+    return Points(
+        data.X[representative], data.y_pm1[representative], weights.astype(np.float64), representative, point_of
+    )

@@ -87,10 +87,10 @@ class Indicators:
     row: NDArray[np.int64]
     column: NDArray[np.int64]
     value: NDArray[np.int8]
-    big_m: Array = None  # type: ignore[assignment]  # filled with inf when left out
+    big_m: Array = field(default_factory=lambda: np.zeros(0))  # filled with inf when left out
 
     def __post_init__(self) -> None:
-        if self.big_m is None:
+        if len(self.big_m) != len(self.row):
             object.__setattr__(self, "big_m", np.full(len(self.row), np.inf))
 
     @classmethod

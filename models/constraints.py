@@ -113,7 +113,7 @@ class MaxFeatures(Constraint):
         d.builder.subject_to("max_features", declare_use(d).sum() <= int(self.at_most))
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
-        return float(max(0, np.count_nonzero(values["w"]) - self.at_most))
+        return max(0.0, float(np.count_nonzero(values["w"])) - self.at_most)
 
     def formula(self) -> str:
         return f"at most {self.at_most} feature(s)"

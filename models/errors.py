@@ -70,9 +70,10 @@ def declare_errors(d: Declaration) -> Variables:
     if box is not None:
         _declare_box(d, box)
         scores, margin, limit = d.margins * box.factor, 1.0, box.M
-    override = [term.big_m for _, term in d.model.terms if getattr(term, "big_m", None) is not None]
-    if override:
-        d.builder.subject_to("margin", scores + override[0] * error >= margin, labels=labels)
+    override = [getattr(term, "big_m", None) for _, term in d.model.terms]
+    given = [M for M in override if M is not None]
+    if given:
+        d.builder.subject_to("margin", scores + given[0] * error >= margin, labels=labels)
     else:
         d.builder.subject_to("margin", scores >= margin, when=(error, 0), big_m=limit, labels=labels)
     if any(constraint.two_sided for constraint in d.model.constraints):
@@ -160,7 +161,8 @@ def _user_reach(d: Declaration) -> Array:
         if box is not None:
             low, high = box(d.data)
             lower, upper = np.maximum(lower, low), np.minimum(upper, high)
-    return np.maximum(np.abs(lower), np.abs(upper))
+    reach: Array = np.maximum(np.abs(lower), np.abs(upper))
+    return reach
 
 
 def _penalty_budget(model: Model) -> float | None:

@@ -87,10 +87,10 @@ def centre_offset(d: Declaration, values: Mapping[str, Any]) -> Array:
             high = threshold  # the tied points become positive
         else:
             low = threshold
-    if low is None and high is None:
-        return np.asarray(-threshold)
-    if low is None or high is None:
-        edge = high if low is None else low
-        reach = max(1e-9 * abs(edge), float(distinct[-1] - distinct[0]) / 2, 1e-300)
-        return np.asarray(-(edge - reach) if low is None else -(edge + reach))
-    return np.asarray(-(low + (high - low) / 2))
+    if low is not None and high is not None:
+        return np.asarray(-(low + (high - low) / 2))
+    # Every point is on one side: stay clear of the outermost one.
+    reach = max(float(distinct[-1] - distinct[0]) / 2, 1e-9 * float(np.abs(distinct).max()), 1e-300)
+    if high is not None:
+        return np.asarray(-(high - reach))
+    return np.asarray(-(low + reach)) if low is not None else np.asarray(-threshold)

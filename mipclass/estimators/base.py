@@ -1,0 +1,76 @@
+"""What the scikit-learn classifiers share: validation, labels, scores, prediction, tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..data import Array
+from ..result import Result, Values
+
+
+class BinaryClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all classifiers here: two classes, `classes_[1]` positive, positive iff the score is > 0.
+
+    A subclass calls `_validate(X, y, sample_weight)` in `fit`, sets its own fitted attributes and `result_`, and
+    defines `decision_function`. A subclass with `_sparse = True` accepts CSR input.
+    """
+
+    _sparse = False
+    result_: Result
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, NDArray[Any], Array]:
+        """X as float64, y as given (two labels; sets classes_), and weights >= 0 with zeros kept."""
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr" if self._sparse else False)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. The data has {len(self.classes_)} classes; "
+                "wrap this classifier in sklearn.multiclass.OneVsRestClassifier."
+            )
+        if len(self.classes_) < 2:
+            raise ValueError(f"y holds one class ({self.classes_[0]!r}); a classifier needs samples of two classes.")
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, y, weights
+
+    def _check_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr" if self._sparse else False)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels: `classes_[1]` where the score is > 0."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp)]
+
+    def decision_function(self, X: Any) -> Array:
+        raise TypeError(f"{type(self).__name__} must define decision_function.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = self._sparse
+        return tags
+
+
+class LinearClassifier(BinaryClassifier):
+    """score = coef_.x + intercept_, in the user's units."""
+
+    coef_: Array
+    intercept_: Array
+
+    def _set_rule(self, values: Values | Mapping[str, Any]) -> None:
+        self.coef_ = np.asarray(values["w"], dtype=np.float64).reshape(1, -1)
+        self.intercept_ = np.asarray(values.get("b", 0.0), dtype=np.float64).reshape(1)
+
+    def decision_function(self, X: Any) -> Array:
+        X = self._check_new(X)
+        return np.asarray(X @ self.coef_[0], dtype=np.float64) + self.intercept_[0]
