@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 BACKENDS: dict[str, str] = {
     "highs": "mipclass.backends.highs:HighsBackend",
+    "osqp": "mipclass.backends.osqp:OsqpBackend",
+    "piqp": "mipclass.backends.piqp:PiqpBackend",
+    "scip": "mipclass.backends.scip:ScipBackend",
+}
+
+# "prefix:NAME" is a solver NAME reached through another package.
+FAMILIES: dict[str, str] = {
+    "cvxpy": "mipclass.backends.cvxpy:CvxpyFamily",
+    "pyomo": "mipclass.backends.pyomo:PyomoFamily",
 }
 
 FAMILIES: dict[str, str] = {}

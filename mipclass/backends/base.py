@@ -106,3 +106,30 @@ class Backend(ABC):
 
         `run.warm_start` may hold a full or partial start as {"x": array with NaN for unknown columns}.
         """
+
+
+class Family(ABC):
+    """Solvers reached through another package: `cvxpy:CLARABEL`, `pyomo:cbc`. One object a package.
+
+    Class attributes
+    ----------------
+    prefix : what stands before the colon.
+    module, distribution, extra : as for a Backend, of the package that brings the solvers.
+    """
+
+    prefix: ClassVar[str]
+    module: ClassVar[str]
+    distribution: ClassVar[str]
+    extra: ClassVar[str | None] = None
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        return find_spec(cls.module) is not None
+
+    @abstractmethod
+    def members(self) -> list[str]:
+        """The solvers that the package finds on this machine (full names, with the prefix). Imports the package."""
+
+    @abstractmethod
+    def member(self, solver: str) -> Backend:
+        """The backend for one of them, by the name after the colon; SolverNotFoundError when it is not there."""

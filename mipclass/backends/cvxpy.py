@@ -1,0 +1,304 @@
+"""CVXPY: any solver it finds, as `cvxpy:NAME` (cvxpy:CLARABEL, cvxpy:SCS, cvxpy:SCIP ...).
+
+A bridge, several times slower to load than a direct backend. Nothing can be asked of a solver while it runs through
+CVXPY: there is no progress, and Ctrl-C or a callback's stop takes effect when it returns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import OptionError, SolverNotFoundError
+from ..options import Option, Options
+from ..program import Array, Feature, Program
+from ..result import Status
+from ..run import Run
+from .base import Backend, Family, Solution
+from .kkt import residuals
+
+STATUS = {
+    "optimal": Status.OPTIMAL,
+    "optimal_inaccurate": Status.NUMERICAL_ERROR,
+    "infeasible": Status.INFEASIBLE,
+    "infeasible_inaccurate": Status.NUMERICAL_ERROR,
+    "unbounded": Status.UNBOUNDED,
+    "unbounded_inaccurate": Status.NUMERICAL_ERROR,
+    "infeasible_or_unbounded": Status.INFEASIBLE,  # only after a run without objective found no point either
+    "user_limit": Status.ITERATION_LIMIT,
+    "solver_error": Status.NUMERICAL_ERROR,
+}
+ACCURACY = 1e-6  # what "optimal" must reach on a continuous program, measured by kkt.residuals
+
+# How each solver is told the seconds and the relative gap; a solver not listed takes them by its own options only.
+TIME_LIMIT: dict[str, Callable[[float], dict[str, Any]]] = {
+    "CLARABEL": lambda s: {"time_limit": s},
+    "SCS": lambda s: {"time_limit_secs": s},
+    "OSQP": lambda s: {"time_limit": s},
+    "HIGHS": lambda s: {"time_limit": s},
+    "SCIP": lambda s: {"scip_params": {"limits/time": s}},
+    "SCIPY": lambda s: {"scipy_options": {"time_limit": s}},
+    "GUROBI": lambda s: {"TimeLimit": s},
+    "CBC": lambda s: {"maximumSeconds": s},
+    "GLPK_MI": lambda s: {"tm_lim": int(1000 * s)},
+    "CPLEX": lambda s: {"cplex_params": {"timelimit": s}},
+    "MOSEK": lambda s: {"mosek_params": {"MSK_DPAR_OPTIMIZER_MAX_TIME": s}},
+}
+GAP: dict[str, Callable[[float], dict[str, Any]]] = {
+    "HIGHS": lambda g: {"mip_rel_gap": g},
+    "SCIP": lambda g: {"scip_params": {"limits/gap": g}},
+    "SCIPY": lambda g: {"scipy_options": {"mip_rel_gap": g}},
+    "GUROBI": lambda g: {"MIPGap": g},
+    "CPLEX": lambda g: {"cplex_params": {"mip.tolerances.mipgap": g}},
+    "MOSEK": lambda g: {"mosek_params": {"MSK_DPAR_MIO_TOL_REL_GAP": g}},
+}
+# First-order solvers stop far too early by default.
+TIGHT: dict[str, dict[str, Any]] = {
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
+    "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000, "polishing": True},
+}
+NO_DUALS = {"SCIP"}  # hands out multipliers of its presolved problem for LPs and none for QPs
+_CONTINUOUS = frozenset({Feature.LP, Feature.QP})
+
+
+class CvxpyFamily(Family):
+    """Every solver that CVXPY has found."""
+
+    prefix: ClassVar[str] = "cvxpy"
+    module: ClassVar[str] = "cvxpy"
+    distribution: ClassVar[str] = "cvxpy"
+
+    def members(self) -> list[str]:
+        import cvxpy
+
+        return [f"cvxpy:{solver}" for solver in cvxpy.installed_solvers()]
+
+    def member(self, solver: str) -> Backend:
+        import cvxpy
+
+        found = cvxpy.installed_solvers()
+        if solver.upper() not in found:
+            raise SolverNotFoundError(
+                f"cvxpy does not find a solver {solver!r}; it finds {', '.join(found)}. Install the solver, or choose one of these."
+            )
+        solver = solver.upper()
+        attributes = {"name": f"cvxpy:{solver}", "solver": solver, "features": _features(solver)}
+        return type(f"Cvxpy{solver.title()}", (CvxpyBackend,), attributes)()  # type: ignore[no-any-return]
+
+
+def _features(solver: str) -> frozenset[Feature]:
+    """Read off CVXPY's own tables: who takes quadratic objectives, cones (an LP without them otherwise), integers."""
+    from cvxpy.reductions.solvers import defines
+
+    takes_squares = solver in {*defines.QP_SOLVERS, *_second_order()}
+    continuous = _CONTINUOUS if takes_squares else frozenset({Feature.LP})
+    if solver not in defines.INSTALLED_MI_SOLVERS:
+        return continuous
+    # HiGHS and SCIPY know no integers together with squares.
+    squares = solver in defines.MI_SOCP_SOLVERS
+    return continuous | {Feature.MIP} | ({Feature.MIQP} if squares else frozenset())
+
+
+def _second_order() -> list[str]:
+    """Cone solvers that take a second-order cone, hence a convex quadratic objective."""
+    from cvxpy.constraints import SOC
+    from cvxpy.reductions.solvers import defines
+
+    return [name for name, solver in defines.SOLVER_MAP_CONIC.items() if SOC in solver.SUPPORTED_CONSTRAINTS]
+
+
+class CvxpyBackend(Backend):
+    """One solver behind CVXPY. Made by CvxpyFamily, which knows its features."""
+
+    name: ClassVar[str] = "cvxpy"
+    solver: ClassVar[str] = ""
+    features: ClassVar[frozenset[Feature]] = _CONTINUOUS
+    module: ClassVar[str] = "cvxpy"
+    distribution: ClassVar[str] = "cvxpy"
+    options: ClassVar[Options] = {
+        "cvxpy": Option({}, "keyword arguments passed to Problem.solve as they are"),
+    }
+
+    def solve(self, program: Program, run: Run) -> Solution:
+        if program.n_columns == 0:
+            return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
+        stopped = run.stop()
+        if stopped is not None:
+            return Solution(stopped, "stopped before the solver was called")
+        form = _Form(program)
+        if run.warm_start is not None and "x" in run.warm_start and np.isfinite(run.warm_start["x"]).all():
+            form.start_from(run.warm_start["x"])
+        raw = form.solve(self.solver, self._arguments(program, run))
+        if raw == "infeasible_or_unbounded":
+            raw = "unbounded" if self._is_feasible(program) else "infeasible"
+        return self._read(program, form, raw, run)
+
+    def _is_feasible(self, program: Program) -> bool:
+        """Without the objective, 'infeasible or unbounded' leaves only one of the two."""
+        form = _Form(program.replace_with(c=np.zeros(program.n_columns), Q=None))
+        return not form.sides or form.solve(self.solver, {}) == "optimal"
+
+    def _arguments(self, program: Program, run: Run) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"warm_start": True} | TIGHT.get(self.solver, {})
+        if run.time_limit is not None:
+            if self.solver not in TIME_LIMIT:
+                raise OptionError(
+                    f"mipclass does not know how {self.name!r} takes a time limit; give it by the solver's own name in "
+                    f"options={{'cvxpy': {{...}}}} and leave time_limit out."
+                )
+            _merge(arguments, TIME_LIMIT[self.solver](max(1e-3, run.seconds_left())))
+        if program.is_integer and self.solver in GAP:
+            _merge(arguments, GAP[self.solver](run.gap))
+        _merge(arguments, run.options.get("cvxpy", {}))
+        return arguments
+
+    def _read(self, program: Program, form: _Form, raw: str, run: Run) -> Solution:
+        status = STATUS[raw.partition(":")[0]]
+        if raw == "user_limit" and run.stop() is not None:
+            status = Status.TIME_LIMIT
+        iterations = form.iterations()
+        if status is Status.INFEASIBLE:
+            return Solution(status, raw, bound=float("inf"), iterations=iterations)
+        x = form.x.value
+        if status is Status.UNBOUNDED or x is None:
+            return Solution(status, raw, iterations=iterations)
+        if status is Status.OPTIMAL and not program.is_integer and self.solver not in NO_DUALS:
+            return self._continuous(program, form, raw, run, iterations)
+        if program.violation(x) > 1e-5:
+            kept = Status.NUMERICAL_ERROR if status is Status.OPTIMAL else status
+            return Solution(
+                kept, f"{raw}; its point violates the program by {program.violation(x):.1e}", iterations=iterations
+            )
+        objective = program.objective(x)
+        proven = status is Status.OPTIMAL and (self.solver in GAP or not program.is_integer)
+        bound = objective - run.gap * abs(objective) if proven else None
+        run.report(objective=objective, bound=bound)
+        return Solution(status, raw, x, objective, bound, iterations=iterations)
+
+    def _continuous(self, program: Program, form: _Form, raw: str, run: Run, iterations: int | None) -> Solution:
+        x = np.asarray(form.x.value, dtype=np.float64)
+        row_duals, column_duals = form.duals()
+        got = residuals(program, x, row_duals, column_duals)
+        if got.worst > ACCURACY:
+            advice = (
+                f"This answer did not reach {ACCURACY:g}: tighten the solver's own tolerances in options={{'cvxpy': {{...}}}}, "
+                f"scale the data (a StandardScaler), or use solver='highs' or 'piqp'."
+            )
+            extra = {"advice": advice, "rough_point": x, "residuals": got}
+            return Solution(
+                Status.NUMERICAL_ERROR, f"{raw}, rough ({got}). {advice}", iterations=iterations, extra=extra
+            )
+        objective = program.objective(x)
+        run.report(objective=objective, bound=objective, iterations=iterations)
+        return Solution(
+            status=Status.OPTIMAL,
+            raw_status=f"{raw} ({got})",
+            x=x,
+            objective=objective,
+            bound=objective,
+            iterations=iterations,
+            row_duals=row_duals,
+            column_duals=column_duals,
+        )
+
+
+def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
+    """Overlay options, one level deep, so that two of them may share a dictionary such as scip_params."""
+    for name, value in more.items():
+        if isinstance(value, dict) and isinstance(into.get(name), dict):
+            into[name] = into[name] | value
+        else:
+            into[name] = value
+
+
+class _Form:
+    """The program as one CVXPY problem over one vector, and the way back for its multipliers."""
+
+    def __init__(self, program: Program) -> None:
+        import cvxpy
+
+        self._program = program
+        self._parts = [
+            (index, cvxpy.Variable(len(index), **kind))
+            for index, kind in (
+                (np.flatnonzero(~program.integer), {}),
+                (np.flatnonzero(program.binary), {"boolean": True}),
+                (np.flatnonzero(program.integer & ~program.binary), {"integer": True}),
+            )
+            if len(index)
+        ]
+        self.x = self._assemble()
+        objective = program.c @ self.x + program.constant
+        if program.Q is not None:
+            objective += 0.5 * cvxpy.quad_form(self.x, cvxpy.psd_wrap(sp.csc_matrix(program.Q)))
+        equal = program.row_lower == program.row_upper
+        fixed = program.lower == program.upper
+        sides = [
+            # (rows or columns, sign of our multiplier against CVXPY's, constraint)
+            *self._constraints(sp.csr_matrix(program.A), equal, program.row_lower, program.row_upper),
+            *self._constraints(None, fixed, program.lower, program.upper),
+        ]
+        self.sides = sides
+        # SCS refuses a problem without any row, so an unconstrained one gets an empty row.
+        constraints = [constraint for *_, constraint in sides] or [0 * cvxpy.sum(self.x) <= 1]
+        self.problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
+
+    def _assemble(self) -> Any:
+        """The whole vector from the variables of each kind."""
+        if len(self._parts) == 1:
+            return self._parts[0][1]
+        n = self._program.n_columns
+        return sum(
+            sp.csr_matrix((np.ones(len(index)), (index, np.arange(len(index)))), shape=(n, len(index))) @ part
+            for index, part in self._parts
+        )
+
+    def start_from(self, x: Array) -> None:
+        for index, part in self._parts:
+            part.value = np.round(x[index]) if part.attributes["boolean"] or part.attributes["integer"] else x[index]
+
+    def _constraints(self, A: Any, equal: Any, lower: Array, upper: Array) -> list[tuple[bool, Any, float, Any]]:
+        def value(index: Any) -> Any:
+            return self.x[index] if A is None else A[index] @ self.x
+
+        of_rows = A is not None
+        found = []
+        index = np.flatnonzero(equal)
+        if len(index):
+            found.append((of_rows, index, -1.0, value(index) == lower[index]))
+        index = np.flatnonzero(~equal & np.isfinite(lower))
+        if len(index):
+            found.append((of_rows, index, 1.0, value(index) >= lower[index]))
+        index = np.flatnonzero(~equal & np.isfinite(upper))
+        if len(index):
+            found.append((of_rows, index, -1.0, value(index) <= upper[index]))
+        return found
+
+    def solve(self, solver: str, arguments: dict[str, Any]) -> str:
+        """CVXPY's status; a solver's own failure is 'solver_error: its words'."""
+        import cvxpy
+
+        try:
+            with warnings.catch_warnings():
+                # What CVXPY warns of (inaccurate, cannot tell which) is in the status, and measured by the backend.
+                warnings.simplefilter("ignore", UserWarning)
+                self.problem.solve(solver=solver, **arguments)
+        except cvxpy.error.SolverError as err:
+            return f"solver_error: {err}"
+        return str(self.problem.status)
+
+    def iterations(self) -> int | None:
+        stats = self.problem.solver_stats
+        count = stats.num_iters if stats is not None else None
+        return count if isinstance(count, int) else None
+
+    def duals(self) -> tuple[Array, Array]:
+        """CVXPY's Lagrangian adds multipliers of (left - right); ours subtracts multipliers of the active side."""
+        row_duals, column_duals = np.zeros(self._program.n_rows), np.zeros(self._program.n_columns)
+        for of_rows, index, sign, constraint in self.sides:
+            (row_duals if of_rows else column_duals)[index] += sign * np.atleast_1d(constraint.dual_value)
+        return row_duals, column_duals

@@ -1,0 +1,147 @@
+"""PIQP: LPs and convex QPs by a proximal interior-point method; the fastest here for dense QPs."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..options import Option, Options, number, one_of
+from ..program import Array, Feature, Program
+from ..result import Status
+from ..run import Run
+from .base import Backend, Solution
+from .kkt import proves_infeasible, residuals
+
+STATUS = {
+    "PIQP_SOLVED": Status.OPTIMAL,
+    "PIQP_MAX_ITER_REACHED": Status.ITERATION_LIMIT,
+    "PIQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE,
+    "PIQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
+    "PIQP_NUMERICS": Status.NUMERICAL_ERROR,
+    "PIQP_UNSOLVED": Status.NUMERICAL_ERROR,
+    "PIQP_INVALID_SETTINGS": Status.NUMERICAL_ERROR,
+}
+ACCURACY = 1e-6  # what a "solved" must reach, measured by kkt.residuals
+_DENSE = 0.2  # share of nonzeros in Q from which the dense factorisation is the faster one
+
+
+class PiqpBackend(Backend):
+    """LPs and convex QPs without integers."""
+
+    name: ClassVar[str] = "piqp"
+    features: ClassVar[frozenset[Feature]] = frozenset({Feature.LP, Feature.QP})
+    module: ClassVar[str] = "piqp"
+    distribution: ClassVar[str] = "piqp"
+    extra: ClassVar[str | None] = "piqp"
+    promise: ClassVar[str] = "proven to 1e-6: residuals recomputed from the program"
+    options: ClassVar[Options] = {
+        "iteration_limit": Option(250, "most interior-point iterations", number(1, integer=True)),
+        "linear_algebra": Option("choose", "which factorisation", one_of("choose", "dense", "sparse")),
+        "piqp": Option({}, "settings passed to PIQP as they are, by PIQP's own names"),
+    }
+
+    def solve(self, program: Program, run: Run) -> Solution:
+        if program.n_columns == 0:
+            return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
+        stopped = run.stop()
+        if stopped is not None:
+            return Solution(stopped, "stopped before the first iteration")
+        equality = program.row_lower == program.row_upper
+        solver = _set_up(program, equality, run)
+        limit, by_clock = _iteration_limit(solver, run)
+        solver.settings.max_iter = limit
+        raw = solver.solve()
+        status = STATUS[raw.name]
+        if status is Status.ITERATION_LIMIT and by_clock:
+            status = Status.TIME_LIMIT
+        iterations = int(solver.result.info.iter)
+        if status is Status.OPTIMAL:
+            return _read(program, equality, solver.result, iterations, run)
+        words = raw.name
+        if status is not Status.UNBOUNDED and proves_infeasible(program, *_duals(program, equality, solver.result)):
+            # PIQP often runs to its iteration limit here, its multipliers growing along a proof of infeasibility.
+            status, words = Status.INFEASIBLE, f"{raw.name}; its multipliers prove infeasibility"
+        bound = float("inf") if status is Status.INFEASIBLE else None
+        return Solution(status, words, bound=bound, iterations=iterations)
+
+
+def _set_up(program: Program, equality: Any, run: Run) -> Any:
+    import piqp
+
+    n = program.n_columns
+    share = 0.0 if program.Q is None else program.Q.nnz / n**2
+    wanted = run.options.get("linear_algebra", "choose")
+    dense = wanted == "dense" or (wanted == "choose" and share >= _DENSE)
+    solver = piqp.DenseSolver() if dense else piqp.SparseSolver()
+    settings: dict[str, Any] = {"verbose": False, "eps_abs": 1e-9, "eps_rel": 1e-10, "check_duality_gap": True}
+    settings |= {"eps_duality_gap_abs": 1e-9, "eps_duality_gap_rel": 1e-10}
+    for name, value in (settings | run.options.get("piqp", {})).items():
+        setattr(solver.settings, name, value)
+
+    def matrix(M: Any) -> Any:
+        return (
+            np.asfortranarray(M.toarray()) if dense else sp.csc_matrix(M, copy=True)
+        )  # PIQP wants to be able to write
+
+    Q = program.Q if program.Q is not None else sp.csc_array((n, n))
+    solver.setup(
+        matrix(Q),
+        np.array(program.c),
+        matrix(program.A[equality]),
+        program.row_lower[equality],
+        matrix(program.A[~equality]),
+        program.row_lower[~equality],
+        program.row_upper[~equality],
+        np.array(program.lower),
+        np.array(program.upper),
+    )
+    return solver
+
+
+def _iteration_limit(solver: Any, run: Run) -> tuple[int, bool]:
+    """PIQP knows no clock: under a time limit, time one iteration and allow as many as fit. (limit, set by the clock)"""
+    limit = int(run.options.get("iteration_limit", 250))
+    if run.time_limit is None:
+        return limit, False
+    solver.settings.max_iter = 1
+    began = perf_counter()
+    solver.solve()
+    fit = int(run.seconds_left() / max(1e-9, perf_counter() - began))
+    return max(1, min(limit, fit)), fit < limit
+
+
+def _duals(program: Program, equality: Any, result: Any) -> tuple[Array, Array]:
+    """PIQP has Qx + c + A'y + G'(z_u - z_l) + z_bu - z_bl = 0."""
+    row_duals: Array = np.zeros(program.n_rows)
+    row_duals[equality] = -np.array(result.y)
+    row_duals[~equality] = np.array(result.z_l) - np.array(result.z_u)
+    return row_duals, np.array(result.z_bl) - np.array(result.z_bu)
+
+
+def _read(program: Program, equality: Any, result: Any, iterations: int, run: Run) -> Solution:
+    x = np.array(result.x)
+    row_duals, column_duals = _duals(program, equality, result)
+    got = residuals(program, x, row_duals, column_duals)
+    if got.worst > ACCURACY:
+        advice = "Scale the data (a StandardScaler), or use solver='highs' or 'cvxpy:CLARABEL'."
+        return Solution(
+            Status.NUMERICAL_ERROR,
+            f"PIQP_SOLVED, rough ({got}). {advice}",
+            iterations=iterations,
+            extra={"advice": advice, "rough_point": x, "residuals": got},
+        )
+    objective = program.objective(x)
+    run.report(objective=objective, bound=objective, iterations=iterations)
+    return Solution(
+        status=Status.OPTIMAL,
+        raw_status=f"PIQP_SOLVED ({got})",
+        x=x,
+        objective=objective,
+        bound=objective,
+        iterations=iterations,
+        row_duals=row_duals,
+        column_duals=column_duals,
+    )

@@ -1,0 +1,199 @@
+"""SCIP: MIPs and convex MIQPs with native indicator rows, and a user's own rules inside its branch and bound.
+
+A quadratic objective goes in as  minimise c'x + t  subject to  t >= 1/2 x'Qx,  which is what SCIP takes. Rules (Hooks)
+become SCIP plugins, see scip_hooks. SCIP runs on one thread whatever `threads` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import OptionError
+from ..options import Option, Options, number
+from ..program import Array, Feature, Program
+from ..result import Status
+from ..run import Run
+from .base import Backend, Hooks, Solution
+
+STATUS = {
+    "optimal": Status.OPTIMAL,
+    "gaplimit": Status.OPTIMAL,  # closed to the gap that was asked for
+    "infeasible": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "inforunbd": Status.INFEASIBLE,  # only after a run without objective found no point either
+    "timelimit": Status.TIME_LIMIT,
+    "nodelimit": Status.NODE_LIMIT,
+    "totalnodelimit": Status.NODE_LIMIT,
+    "stallnodelimit": Status.NODE_LIMIT,
+    "sollimit": Status.NODE_LIMIT,
+    "bestsollimit": Status.NODE_LIMIT,
+    "restartlimit": Status.NODE_LIMIT,
+    "primallimit": Status.NODE_LIMIT,
+    "duallimit": Status.NODE_LIMIT,
+    "userinterrupt": Status.INTERRUPTED,
+    "memlimit": Status.NUMERICAL_ERROR,
+    "unknown": Status.NUMERICAL_ERROR,
+}
+_EXPONENT = 20.0  # SCIP's infinity is 1e20
+
+
+class ScipBackend(Backend):
+    """LPs, convex QPs, MIPs and convex MIQPs, with or without indicator rows."""
+
+    name: ClassVar[str] = "scip"
+    features: ClassVar[frozenset[Feature]] = frozenset(Feature)
+    module: ClassVar[str] = "pyscipopt"
+    distribution: ClassVar[str] = "pyscipopt"
+    extra: ClassVar[str | None] = "scip"
+    hooks: ClassVar[frozenset[str]] = frozenset({"incumbent", "separate", "propagate", "branch"})
+    options: ClassVar[Options] = {
+        "node_limit": Option(
+            None, "most nodes of the search", lambda v: None if v is None else number(1, integer=True)(v)
+        ),
+        "feasibility_tolerance": Option(1e-6, "largest accepted violation of a row", number(1e-10, 1e-2)),
+        "hooks": Option(None, "Hooks: rules for incumbents, lazy cuts, propagation and branching", lambda v: _hooks(v)),
+        "scip": Option({}, "parameters passed to SCIP as they are, by SCIP's own names"),
+    }
+
+    def solve(self, program: Program, run: Run) -> Solution:
+        from .scip_hooks import attach
+
+        model, columns = load(program)
+        _configure(model, run)
+        plugins = attach(model, program, columns, run, run.options.get("hooks"))
+        if run.warm_start is not None and "x" in run.warm_start:
+            _give_start(model, program, columns, run.warm_start["x"])
+        model.optimize()
+        if plugins.failure is not None:
+            raise plugins.failure
+        raw = model.getStatus()
+        if raw == "inforunbd" and _is_feasible(program, run):
+            raw = "unbounded"
+        return _read(model, program, columns, raw, run)
+
+
+def _hooks(value: Any) -> str | None:
+    return None if value is None or isinstance(value, Hooks) else "None or a mipclass.backends.base.Hooks"
+
+
+def load(program: Program) -> tuple[Any, list[Any]]:
+    """A silent SCIP model of the program and its variables; a quadratic objective adds one variable at the end."""
+    from pyscipopt import Model
+    from pyscipopt.scip import Expr, ExprCons, Term
+
+    model = Model(program.name)
+    model.hideOutput()
+    kinds = np.where(program.binary, "B", np.where(program.integer, "I", "C")).tolist()
+    lower, upper = _infinite_as_none(program.lower), _infinite_as_none(program.upper)
+    columns = [
+        model.addVar(name=f"x{j}", vtype=kind, lb=low, ub=high, obj=cost)
+        for j, (kind, low, high, cost) in enumerate(zip(kinds, lower, upper, program.c.tolist(), strict=True))
+    ]
+    terms = [Term(column) for column in columns]
+    model.addObjoffset(program.constant)
+    if program.Q is not None:
+        half = sp.coo_array(sp.tril(program.Q))
+        weights = np.where(half.coords[0] == half.coords[1], 0.5, 1.0) * half.data
+        square = Expr({terms[i] * terms[j]: q for i, j, q in zip(*half.coords, weights.tolist(), strict=True)})
+        columns.append(model.addVar(name="quadratic", vtype="C", lb=None, obj=1.0))
+        model.addCons(square - columns[-1] <= 0)
+
+    switch = dict(zip(program.indicators.row.tolist(), range(len(program.indicators)), strict=True))
+    data, indices, starts = program.A.data.tolist(), program.A.indices.tolist(), program.A.indptr.tolist()
+    for i, (low, high) in enumerate(
+        zip(_infinite_as_none(program.row_lower), _infinite_as_none(program.row_upper), strict=True)
+    ):
+        row = Expr({terms[indices[k]]: data[k] for k in range(starts[i], starts[i + 1])})
+        if i not in switch:
+            if low is not None or high is not None:
+                model.addCons(ExprCons(row, low, high))
+            continue
+        z = columns[program.indicators.column[switch[i]]]
+        on_at_one = bool(program.indicators.value[switch[i]] == 1)
+        for side in ((low, None), (None, high)):
+            if side != (None, None):
+                model.addConsIndicator(ExprCons(row, *side), binvar=z, activeone=on_at_one)
+    return model, columns
+
+
+def _infinite_as_none(bounds: Array) -> list[float | None]:
+    return [value if abs(value) < 10.0**_EXPONENT else None for value in bounds.tolist()]
+
+
+def half_square(program: Program, x: Array) -> float:
+    """1/2 x'Qx, the value of the variable that stands for the quadratic part."""
+    return 0.0 if program.Q is None else 0.5 * float(x @ (program.Q @ x))
+
+
+def _configure(model: Any, run: Run) -> None:
+    options = run.options
+    settings: dict[str, Any] = {
+        "randomization/randomseedshift": run.seed % (2**31),
+        "limits/gap": run.gap,
+        "numerics/feastol": options.get("feasibility_tolerance", 1e-6),
+    }
+    if run.time_limit is not None:
+        settings["limits/time"] = max(0.0, run.seconds_left())
+    if options.get("node_limit") is not None:
+        settings["limits/nodes"] = options["node_limit"]
+    for name, value in (settings | options.get("scip", {})).items():
+        try:
+            model.setParam(name, value)
+        except (KeyError, LookupError, ValueError, TypeError) as err:
+            raise OptionError(f"SCIP does not accept parameter {name!r} = {value!r}: {err}.") from err
+
+
+def _give_start(model: Any, program: Program, columns: list[Any], x: Array) -> None:
+    """A full start, or a partial one that SCIP's completion heuristic extends."""
+    known = np.isfinite(x)
+    if not known.any():
+        return
+    start = model.createSol() if known.all() else model.createPartialSol()
+    for j in np.flatnonzero(known):
+        model.setSolVal(start, columns[j], float(x[j]))
+    if program.Q is not None and known.all():
+        model.setSolVal(start, columns[-1], half_square(program, x))
+    model.addSol(start)
+
+
+def _is_feasible(program: Program, run: Run) -> bool:
+    """SCIP can say 'infeasible or unbounded'; without the objective only one of the two is left."""
+    model, _ = load(program.replace_with(c=np.zeros(program.n_columns), Q=None))
+    _configure(model, run)
+    model.optimize()
+    return int(model.getNSols()) > 0
+
+
+def _read(model: Any, program: Program, columns: list[Any], raw: str, run: Run) -> Solution:
+    status = STATUS[raw]
+    if raw == "userinterrupt":
+        status = run.stop() or Status.INTERRUPTED
+        run.interrupted = run.interrupted or status is Status.INTERRUPTED  # Ctrl-C that SCIP caught itself
+    x = objective = None
+    if status not in (Status.INFEASIBLE, Status.UNBOUNDED) and model.getNSols() > 0:
+        best = model.getBestSol()
+        x = np.array([model.getSolVal(best, column) for column in columns[: program.n_columns]])
+        objective = program.objective(x)
+    return Solution(
+        status=status,
+        raw_status=raw,
+        x=x,
+        objective=objective,
+        bound=_bound(model, status, objective),
+        nodes=int(model.getNTotalNodes()),
+        iterations=int(model.getNLPIterations()),
+    )
+
+
+def _bound(model: Any, status: Status, objective: float | None) -> float | None:
+    if status is Status.INFEASIBLE:
+        return float("inf")
+    if status in (Status.UNBOUNDED, Status.NUMERICAL_ERROR):
+        return None
+    bound = float(model.getDualbound())
+    if model.isInfinity(abs(bound)):
+        return None
+    return bound if objective is None else min(bound, objective)
