@@ -10,13 +10,15 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import SolverNotFoundError
 
 if TYPE_CHECKING:
-    from .backends.base import Backend
+    from .backends.base import Backend, Family
     from .methods.base import Method
+
+T = TypeVar("T", bound="Backend | Family")
 
 BACKENDS: dict[str, str] = {
     "highs": "mipclass.backends.highs:HighsBackend",
@@ -25,14 +27,11 @@ BACKENDS: dict[str, str] = {
     "scip": "mipclass.backends.scip:ScipBackend",
 }
 
-# "prefix:NAME" is a solver NAME reached through another package.
 FAMILIES: dict[str, str] = {
     "cvxpy": "mipclass.backends.cvxpy:CvxpyFamily",
     "pyomo": "mipclass.backends.pyomo:PyomoFamily",
 }
-
-FAMILIES: dict[str, str] = {}
-"""prefix -> class that takes the part after the colon, e.g. "cvxpy" for cvxpy:CLARABEL."""
+"""prefix -> Family whose member is named after the colon, e.g. "cvxpy" for cvxpy:CLARABEL."""
 
 METHODS: dict[str, str] = {}
 
@@ -56,7 +55,8 @@ def backend_names() -> list[str]:
 
 def family_members(family: str) -> list[str]:
     """cvxpy:CLARABEL, cvxpy:SCS, ... for the solvers that the family finds installed."""
-    return [f"{family}:{member}" for member in _load(FAMILIES[family]).members()]
+    found: Family = _load(FAMILIES[family])()
+    return [f"{family}:{member}" for member in found.members()] if found.is_installed() else []
 
 
 def method_names() -> list[str]:
@@ -70,10 +70,12 @@ def find(name: str) -> Backend | Method:
     if name in METHODS:
         return _load(METHODS[name])()  # type: ignore[no-any-return]
     if name in BACKENDS:
-        return _installed(name, _load(BACKENDS[name])())
+        backend: Backend = _load(BACKENDS[name])()
+        return _installed(name, backend)
     family, colon, member = name.partition(":")
     if colon and family in FAMILIES:
-        return _installed(name, _load(FAMILIES[family])(member))
+        package: Family = _load(FAMILIES[family])()
+        return _installed(name, package).member(member)
     for group in ("mipclass.backends", "mipclass.methods"):
         if name in _third_party(group):
             return _third_party(group)[name].load()()  # type: ignore[no-any-return]
@@ -83,7 +85,7 @@ def find(name: str) -> Backend | Method:
     raise SolverNotFoundError(f"there is no solver {name!r}.{hint} Known: {', '.join(known)}; see mipclass.solvers().")
 
 
-def _installed(name: str, backend: Backend) -> Backend:
+def _installed(name: str, backend: T) -> T:
     if backend.is_installed():
         return backend
     how = f"pip install 'mipclass[{backend.extra}]'" if backend.extra else f"pip install {backend.distribution}"

@@ -128,7 +128,7 @@ class Family(ABC):
 
     @abstractmethod
     def members(self) -> list[str]:
-        """The solvers that the package finds on this machine (full names, with the prefix). Imports the package."""
+        """The solvers that the package finds on this machine, by the name after the colon. Imports the package."""
 
     @abstractmethod
     def member(self, solver: str) -> Backend:

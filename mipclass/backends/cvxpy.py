@@ -75,7 +75,7 @@ class CvxpyFamily(Family):
     def members(self) -> list[str]:
         import cvxpy
 
-        return [f"cvxpy:{solver}" for solver in cvxpy.installed_solvers()]
+        return list(cvxpy.installed_solvers())
 
     def member(self, solver: str) -> Backend:
         import cvxpy

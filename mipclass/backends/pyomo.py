@@ -95,11 +95,11 @@ class PyomoFamily(Family):
     distribution: ClassVar[str] = "pyomo"
 
     def members(self) -> list[str]:
-        return [f"pyomo:{solver}" for solver in FEATURES if _is_available(solver)]
+        return [solver for solver in FEATURES if _is_available(solver)]
 
     def member(self, solver: str) -> Backend:
         if not _is_available(solver):
-            found = ", ".join(name.partition(":")[2] for name in self.members())
+            found = ", ".join(self.members())
             raise SolverNotFoundError(
                 f"pyomo does not find a solver {solver!r}; it finds {found}. Install the solver, or choose one of these."
             )
