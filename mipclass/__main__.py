@@ -1,0 +1,5 @@
+"""python -m mipclass: the command line."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,138 @@
+"""Reading a person's data file: CSV, Parquet or LIBSVM, with a target column; clear refusals."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ReadError
+
+MAX_BYTES = 2**31
+_SEPARATORS = ",;\t|"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Numbers, names and, when a target was asked for, labels."""
+
+    X: Any
+    y: NDArray[Any] | None
+    feature_names: tuple[str, ...]
+    target: str | None
+
+
+def read_table(path: str | Path, target: str | None = None) -> Table:
+    """Read a data file by its ending: .csv/.tsv/.txt, .parquet, .svm/.libsvm.
+
+    target : name of the label column (LIBSVM files carry their labels and need none).
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ReadError(f"there is no file {str(path)!r}.")
+    if path.stat().st_size > MAX_BYTES:
+        raise ReadError(
+            f"{path.name} is larger than {MAX_BYTES // 2**20} MiB; load it in Python and pass arrays instead."
+        )
+    ending = path.suffix.lower()
+    if ending in (".csv", ".tsv", ".txt"):
+        return _from_csv(path, target)
+    if ending == ".parquet":
+        return _from_parquet(path, target)
+    if ending in (".svm", ".libsvm", ".svmlight"):
+        return _from_libsvm(path)
+    raise ReadError(f"{path.name}: unknown ending {ending!r}; .csv, .tsv, .txt, .parquet, .svm and .libsvm are read.")
+
+
+def _from_csv(path: Path, target: str | None) -> Table:
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # -sig: spreadsheets like to write a byte-order mark
+    except UnicodeDecodeError as err:
+        raise ReadError(f"{path.name} is not UTF-8 text ({err.reason} at byte {err.start}); save it as UTF-8.") from err
+    first = text.partition("\n")[0]
+    if not first.strip():
+        raise ReadError(f"{path.name} is empty; a header line and at least two rows are needed.")
+    separator = max(_SEPARATORS, key=first.count)
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+    header = [name.strip() for name in rows[0]]
+    if all(_is_number(name) for name in header):
+        raise ReadError(f"{path.name} has no header: its first line holds only numbers. Add a line of column names.")
+    if len(set(header)) != len(header):
+        repeated = next(name for name in header if header.count(name) > 1)
+        raise ReadError(f"{path.name}: the column name {repeated!r} occurs more than once.")
+    if len(rows) < 2:
+        raise ReadError(f"{path.name} has a header but no rows.")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise ReadError(f"{path.name}, line {number}: {len(row)} values for {len(header)} columns.")
+    columns = {name: [row[j].strip() for row in rows[1:]] for j, name in enumerate(header)}
+    return _split(path.name, columns, target)
+
+
+def _from_parquet(path: Path, target: str | None) -> Table:
+    try:
+        import pandas as pd
+    except ImportError as err:
+        raise ReadError("reading Parquet needs pandas with pyarrow: pip install pandas pyarrow.") from err
+    try:
+        frame = pd.read_parquet(path)
+    except Exception as err:
+        raise ReadError(f"{path.name} cannot be read as Parquet: {err}") from err
+    return _split(path.name, {str(name): frame[name].tolist() for name in frame.columns}, target)
+
+
+def _from_libsvm(path: Path) -> Table:
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(str(path))
+    except ValueError as err:
+        raise ReadError(f"{path.name} is not a LIBSVM file: {err}") from err
+    return Table(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])), "label")
+
+
+def _split(name: str, columns: dict[str, list[Any]], target: str | None) -> Table:
+    if target is not None and target not in columns:
+        raise ReadError(
+            f"{name} has no column {target!r}; it has {', '.join(columns)}. Name the label column with --target."
+        )
+    features = [column for column in columns if column != target]
+    if not features:
+        raise ReadError(f"{name} has no column besides the target; at least one feature is needed.")
+    X = np.column_stack([_numbers(name, column, columns[column]) for column in features])
+    y = None if target is None else _labels(name, target, columns[target])
+    return Table(X, y, tuple(features), target)
+
+
+def _numbers(name: str, column: str, values: list[Any]) -> NDArray[np.float64]:
+    for line, value in enumerate(values, start=2):
+        if value is None or value == "" or not _is_number(value):
+            what = "is missing" if value in (None, "") else f"holds {value!r}, which is not a finite number"
+            raise ReadError(
+                f"{name}, line {line}: column {column!r} {what}. Impute missing values and encode text "
+                "(e.g. one column of 0/1 for each category) first."
+            )
+    return np.array([float(value) for value in values])
+
+
+def _labels(name: str, target: str, values: list[Any]) -> NDArray[Any]:
+    for line, value in enumerate(values, start=2):
+        if value is None or value == "" or (isinstance(value, float) and np.isnan(value)):
+            raise ReadError(f"{name}, line {line}: the target {target!r} is missing; drop that row.")
+    if all(_is_number(value) for value in values):
+        numbers = np.array([float(value) for value in values])
+        whole = np.round(numbers)
+        return whole.astype(np.int64) if (numbers == whole).all() else numbers
+    return np.array([str(value) for value in values])
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except (TypeError, ValueError):
+        return False
