@@ -124,8 +124,8 @@ def solve(
     as_json_: JsonOption = False,
 ) -> None:
     """Solve an LP or MPS file."""
-    from . import read
     from . import solve as run_solve
+    from .files import read
 
     program = read(file)
     result = run_solve(program, solver, time_limit=time_limit, progress=sys.stderr.isatty())
