@@ -23,8 +23,8 @@ Indices = NDArray[np.int64]
 
 BINS = 256
 NO_RULE = (np.inf, 0.0, 0.0, 1.0)
-SAME_BREAKPOINT = 1e-12  # breakpoints closer than this are one: no rule is placed between them
-ON_ALL = 1e-11  # a row with |a| + |b| below this lies on every rule of the pencil (rows, w and u have length one)
+SAME_BREAKPOINT = 1e-11  # breakpoints closer than this are one: no rule is placed between them
+ON_ALL = 1e-10  # a row with |a| + |b| below this lies on every rule of the pencil (rows, w and u have length one)
 
 
 @njit(cache=True)

@@ -82,8 +82,8 @@ def local_search(
     generator = np.random.default_rng(rng)
     state = random_state(int(generator.integers(2**62)))
     rows = unit_rows(Z, M)
-    v: Array = np.linalg.lstsq(M, best, rcond=None)[0]
-    v = np.asarray(v / np.linalg.norm(v)) if np.any(v) else np.eye(M.shape[1])[0]
+    v = np.asarray(np.linalg.lstsq(M, best, rcond=None)[0], dtype=np.float64)
+    v = v / np.float64(np.linalg.norm(v)) if np.any(v) else np.eye(M.shape[1])[0]
     best_v = v.copy()
     losses = np.full(2, count_loss(rows, weights, v))
     idle = np.zeros(1, dtype=np.int64)
