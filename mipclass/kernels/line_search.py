@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .pencil import Array, Indices, loss_of_margins, rule_at, sweep
+from .pencil import Array, Work, loss_of_margins, rule_at, sweep
 from .random import State, below, normal, uniform
 
 MOST_HELD = 24  # rows held in place by one direction; more makes the directions dear and no better
@@ -66,7 +66,7 @@ def local_steps(
     steps: int,
     patience: int,
     state: State,
-    work: tuple[Array, Indices, Indices, Array],
+    work: Work,
 ) -> int:
     """`steps` line searches, in place: w, best_w, losses = (current, best) and idle (steps since an improvement).
 

@@ -21,16 +21,19 @@ from .random import State, uniform
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-BINS = 256
+MOST_BINS = 256
 NO_RULE = (np.inf, 0.0, 0.0, 1.0)
 SAME_BREAKPOINT = 1e-11  # breakpoints closer than this are one: no rule is placed between them
 ON_ALL = 1e-10  # a row with |a| + |b| below this lies on every rule of the pencil (rows, w and u have length one)
 
+Work = tuple[Array, Indices, Indices, Array]
+
 
 @njit(cache=True)
-def work_arrays(n: int) -> tuple[Array, Indices, Indices, Array]:
-    """Scratch space of `sweep` for n rows: breakpoints, their bins, the bins sorted, and per-bin sums."""
-    return np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty((4, BINS))
+def work_arrays(n: int) -> Work:
+    """Scratch space of `sweep` for n rows: breakpoints, their bins, the rows sorted, and the histogram."""
+    n_bins = min(MOST_BINS, max(16, n // 2))
+    return np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(2 * n_bins + 2)
 
 
 @njit(cache=True)
@@ -51,6 +54,26 @@ def sort_by(key: Array, order: Indices, start: int, stop: int) -> None:
 
 
 @njit(cache=True)
+def histogram(a: Array, b: Array, weights: Array, work: Work) -> None:
+    """Breakpoints, their bins and the histogram: bin 2k + 1 sums the rows that turn wrong in bin k, bin 2k the others.
+
+    Rows on all rules go into the last bin but one. Three plain loops, because two of them then run vectorised.
+    """
+    key, bins, _, sums = work
+    n = a.shape[0]
+    n_bins = sums.shape[0] // 2 - 1
+    for i in range(n):
+        size = max(abs(a[i]) + abs(b[i]), 1e-300)
+        key[i] = (-a[i] if b[i] >= 0.0 else a[i]) / size
+    for i in range(n):
+        k = 2 * min(int((key[i] + 1.0) * (0.5 * n_bins)), n_bins - 1) + (0 if b[i] >= 0.0 else 1)
+        bins[i] = k if abs(a[i]) + abs(b[i]) > ON_ALL else 2 * n_bins
+    sums[:] = 0.0
+    for i in range(n):
+        sums[bins[i]] += weights[i]
+
+
+@njit(cache=True)
 def sweep(
     a: Array,
     b: Array,
@@ -59,7 +82,7 @@ def sweep(
     target: float,
     skip_current: bool,
     state: State,
-    work: tuple[Array, Indices, Indices, Array],
+    work: Work,
 ) -> tuple[float, float, float, float]:
     """Least loss of a pencil, if it is at most `target`: (loss, p_low, p_high, side).
 
@@ -68,77 +91,79 @@ def sweep(
     at random; with `skip_current` the arc that holds v(0) = w is left out. O(n), plus sorting inside the histogram's
     bins that can reach the target. Loss inf: there is no such rule.
     """
-    n = a.shape[0]
-    key, bins, order, sums = work
-    fall, rise, first, count = sums[0], sums[1], sums[2], sums[3]
-    for k in range(BINS):
-        fall[k] = 0.0
-        rise[k] = 0.0
-        first[k] = 3.0
-        count[k] = 0.0
-    loss_left = constant  # of v(p) as p -> -1
+    histogram(a, b, weights, work)
+    sums = work[3]
+    n_bins = sums.shape[0] // 2 - 1
+    loss_left = constant  # of v(p) as p -> -1: rows with b >= 0 are wrong there
     total = 2.0 * constant
-    for i in range(n):
-        size = abs(a[i]) + abs(b[i])
-        if size <= ON_ALL:
-            bins[i] = -1
-            continue
-        total += weights[i]
-        if b[i] >= 0.0:
-            p = -a[i] / size
-            k = min(int((p + 1.0) * (0.5 * BINS)), BINS - 1)
-            fall[k] += weights[i]
-            loss_left += weights[i]
-        else:
-            p = a[i] / size
-            k = min(int((p + 1.0) * (0.5 * BINS)), BINS - 1)
-            rise[k] += weights[i]
-        key[i] = p
-        bins[i] = k
-        count[k] += 1.0
-        first[k] = min(first[k], p)
-
-    # Which bins can hold a rule of loss <= target, in either orientation?
+    for k in range(n_bins):
+        loss_left += sums[2 * k]
+        total += sums[2 * k] + sums[2 * k + 1]
     loss = loss_left
-    wanted = 0
-    for k in range(BINS):
-        hopeless = loss - fall[k] > target and total - (loss + rise[k]) > target
-        loss += rise[k] - fall[k]
-        if hopeless or count[k] == 0.0:
-            count[k] = -count[k]
-        else:
-            wanted += 1
-    if wanted == 0:
-        return NO_RULE
+    for k in range(n_bins):
+        if may_reach(sums, k, loss, total, target):
+            return sweep_bins(b, weights, loss_left, total, target, skip_current, state, work)
+        loss += sums[2 * k + 1] - sums[2 * k]
+    return NO_RULE
 
-    # Place the rows of those bins in order; rows of the others stay out.
-    starts = np.zeros(BINS + 1, np.int64)
-    for k in range(BINS):
-        starts[k + 1] = starts[k] + (int(count[k]) if count[k] > 0.0 else 0)
-    ends = starts[:BINS].copy()
+
+@njit(cache=True, inline="always")
+def may_reach(sums: Array, k: int, loss: float, total: float, target: float) -> bool:
+    """Whether bin k, entered with `loss`, can hold a rule of loss <= target in either orientation."""
+    fall, rise = sums[2 * k], sums[2 * k + 1]
+    return fall + rise > 0.0 and (loss - fall <= target or total - (loss + rise) <= target)
+
+
+@njit(cache=True)
+def sweep_bins(
+    b: Array,
+    weights: Array,
+    loss_left: float,
+    total: float,
+    target: float,
+    skip_current: bool,
+    state: State,
+    work: Work,
+) -> tuple[float, float, float, float]:
+    """The second half of `sweep`: sort and walk through the bins that may reach the target."""
+    key, bins, order, sums = work
+    n = b.shape[0]
+    n_bins = sums.shape[0] // 2 - 1
+    first = np.full(n_bins, 3.0)  # smallest breakpoint of each bin; 3: none
+    count = np.zeros(n_bins, np.int64)
     for i in range(n):
-        k = bins[i]
-        if k >= 0 and count[k] > 0.0:
+        k = bins[i] >> 1
+        if k < n_bins:
+            count[k] += 1
+            first[k] = min(first[k], key[i])
+
+    # following[k]: the first breakpoint after bin k; the first of all comes back at p + 2, where the last arc ends.
+    following = np.empty(n_bins)
+    upcoming = 2.0 + first.min()
+    for k in range(n_bins - 1, -1, -1):
+        following[k] = upcoming
+        upcoming = min(upcoming, first[k])
+
+    wanted = np.zeros(n_bins + 1, np.bool_)
+    starts = np.zeros(n_bins + 1, np.int64)
+    loss = loss_left
+    for k in range(n_bins):
+        wanted[k] = may_reach(sums, k, loss, total, target)
+        loss += sums[2 * k + 1] - sums[2 * k]
+        starts[k + 1] = starts[k] + (count[k] if wanted[k] else 0)
+    ends = starts.copy()
+    for i in range(n):
+        k = bins[i] >> 1
+        if wanted[k]:
             order[ends[k]] = i
             ends[k] += 1
 
     best, best_low, best_high, best_side = NO_RULE
     ties = 0
-    # The first breakpoint of all comes back at p + 2, where the arc after the last one ends.
-    following = np.empty(BINS)
-    upcoming = 3.0
-    for k in range(BINS):
-        if count[k] != 0.0:
-            upcoming = first[k] + 2.0
-            break
-    for k in range(BINS - 1, -1, -1):
-        following[k] = upcoming
-        if count[k] != 0.0:
-            upcoming = first[k]
     loss = loss_left
-    for k in range(BINS):
-        if count[k] <= 0.0:
-            loss += rise[k] - fall[k]
+    for k in range(n_bins):
+        if not wanted[k]:
+            loss += sums[2 * k + 1] - sums[2 * k]
             continue
         sort_by(key, order, starts[k], starts[k + 1])
         for j in range(starts[k], starts[k + 1]):
@@ -152,9 +177,8 @@ def sweep(
                 value = loss if side > 0.0 else total - loss
                 if value > target or value > best:
                     continue
-                if skip_current and (
-                    (side > 0.0 and low < 0.0 and high > 0.0) or (side < 0.0 and low < 2.0 and high > 2.0)
-                ):
+                here = low < 0.0 < high if side > 0.0 else low < 2.0 < high
+                if skip_current and here:
                     continue
                 ties = 1 if value < best else ties + 1
                 if value < best or uniform(state) * ties < 1.0:

@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .line_search import near_row
-from .pencil import ON_ALL, Array, Indices, loss_of_margins, rule_at, sweep
+from .pencil import ON_ALL, Array, Indices, Work, loss_of_margins, rule_at, sweep
 from .random import State, below
 
 REFRESH = 64  # pivots between two fresh inverses
@@ -117,7 +117,7 @@ def swap_steps(
     patience: int,
     strict: bool,
     state: State,
-    work: tuple[Array, Indices, Indices, Array],
+    work: Work,
 ) -> int:
     """`steps` pencils, in place; counters = (idle pencils, pivots, next position, recounts that differed).
 
@@ -155,7 +155,7 @@ def swap_steps(
             key, bins = work[0], work[1]
             target_key = end - 2.0 if end > 1.0 else end
             for j in range(Z.shape[0]):
-                if bins[j] >= 0 and key[j] == target_key and chosen[r] != j:
+                if bins[j] < work[3].shape[0] - 2 and key[j] == target_key and chosen[r] != j:
                     if move_to(Z, chosen, r, j, rule_at(end, side, w, u), w, U, counters[1:2]):
                         losses[0] = loss
                         a = Z @ w

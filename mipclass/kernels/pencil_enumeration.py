@@ -1,0 +1,119 @@
+"""Enumerate the pencils through all (m - 2)-subsets of rows (PCS), nearest rows first.
+
+Fixing a row projects all others onto its orthogonal complement (one Householder reflection, O(n m)), so that with
+m - 2 rows fixed the rows are points of a plane and one `sweep` of that plane is the loss of every hyperplane through the
+fixed rows. Level l of `projected` holds the rows after l fixed ones, one coordinate after another (transposed), in its
+first m - l lines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .pencil import ON_ALL, Array, Indices, Work, sweep
+from .random import State
+
+FINISHED, PAUSED, CANDIDATE = 0, 1, 2
+
+
+@njit(cache=True)
+def reflector(z: Array) -> Array:
+    """Unit v such that x - 2 (x.v) v maps z to a multiple of the first axis."""
+    v = z / np.sqrt(np.dot(z, z))
+    v[0] += 1.0 if v[0] >= 0.0 else -1.0
+    return v / np.sqrt(np.dot(v, v))
+
+
+@njit(cache=True)
+def project(source: Array, target: Array, v: Array, width: int) -> None:
+    """target <- points of source reflected by v, without their first coordinate; source has `width` used rows."""
+    n = source.shape[1]
+    twice = np.zeros(n)
+    for j in range(width):
+        c = 2.0 * v[j]
+        for i in range(n):
+            twice[i] += c * source[j, i]
+    for j in range(1, width):
+        c = v[j]
+        for i in range(n):
+            target[j - 1, i] = source[j, i] - c * twice[i]
+
+
+@njit(cache=True)
+def lift(v: Array, reflectors: Array, levels: int, m: int) -> Array:
+    """A vector of level `levels` (m - levels coordinates) as a vector of m coordinates."""
+    x = np.zeros(m)
+    x[: m - levels] = v[: m - levels]
+    for level in range(levels - 1, -1, -1):
+        width = m - level
+        for j in range(width - 1, 0, -1):
+            x[j] = x[j - 1]
+        x[0] = 0.0
+        dot = 0.0
+        for j in range(width):
+            dot += x[j] * reflectors[level, j]
+        for j in range(width):
+            x[j] -= 2.0 * dot * reflectors[level, j]
+    return x
+
+
+@njit(cache=True)
+def pencil_steps(
+    weights: Array,
+    projected: Array,
+    reflectors: Array,
+    fixed: Indices,
+    depth: Indices,
+    lexicographic: bool,
+    target: float,
+    budget: int,
+    found: Array,
+    counters: Indices,
+    state: State,
+    work: Work,
+) -> int:
+    """Sweep up to `budget` pencils from where `fixed` and `depth` stand; counters[0] counts them.
+
+    Colexicographic order (by the farthest fixed row) unless `lexicographic`. Stops with CANDIDATE at the first pencil
+    whose least loss, rows on all its rules counted as correct, is at most `target`: found = (loss, p_low, p_high,
+    side). The next call goes on with the next pencil.
+    """
+    m, n = projected.shape[1], projected.shape[2]
+    levels = m - 2
+    swept = 0
+    while True:
+        level = depth[0]
+        if level < 0:
+            return FINISHED
+        if swept >= budget:
+            return PAUSED
+        if level == levels:
+            a, b = projected[level, 0], projected[level, 1]
+            loss, low, high, side = sweep(a, b, weights, 0.0, target, False, state, work)
+            swept += 1
+            counters[0] += 1
+            depth[0] = level - 1
+            if loss < np.inf:
+                found[0], found[1], found[2], found[3] = loss, low, high, side
+                return CANDIDATE
+            continue
+        # Next row for this level: fixed[level] holds the last one tried (-2: none yet).
+        if fixed[level] == -2:
+            fixed[level] = fixed[level - 1] + 1 if lexicographic and level > 0 else 0
+        else:
+            fixed[level] += 1
+        end = n if lexicographic or level == 0 else fixed[level - 1]
+        if fixed[level] >= end:
+            fixed[level] = -2
+            depth[0] = level - 1
+            continue
+        width = m - level
+        row = projected[level, :width, fixed[level]].copy()
+        if np.dot(row, row) <= ON_ALL * ON_ALL:
+            continue
+        reflectors[level, :width] = reflector(row)
+        project(projected[level], projected[level + 1], reflectors[level], width)
+        for k in range(level + 1):
+            projected[level + 1, :, fixed[k]] = 0.0
+        depth[0] = level + 1

@@ -1,0 +1,207 @@
+"""Prioritised combinatorial search (PCS), exact when it finishes, by pencils instead of single hyperplanes.
+
+Nguyen & Sanner (2013), Algorithm 2, looks at every hyperplane through D points, nearest points first: O(D^3) for each of
+the (N choose D). Here D - 1 points are fixed and the N - D + 1 hyperplanes through them and one more point come from one
+sweep (`kernels.pencil_enumeration`), usually without a sort.
+
+Why this is exact. Some best rule lies in an open cell of the arrangement {z_i.w = 0}. The cell has an edge: a piece of
+a line through rows E of rank D - 1 (in general position just D - 1 rows), on which only rows of E are tied. The loss next
+to the edge is the loss of the other rows on the edge plus the least loss that a nudge can give to E, which is the same
+problem in D - 1 dimensions: zero when E is independent, solved by recursion otherwise (lattice data). Rows closer than 1e-10
+to a flat count as lying on it, and every improvement is recounted on the data: a loss that cannot be confirmed there
+is never reported, and then neither is a proof.
+
+variant="paper" uses lexicographic order, as "next combination" in the paper; the default orders combinations by their
+farthest point, which tries all combinations of the nearest points first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .local import count_loss, least_squares_rule, unit_rows
+from .zero_one_data import whitening
+
+Array = NDArray[np.float64]
+Stop = Callable[[], object]
+
+
+class _Stopped(Exception):
+    """The caller asked to stop in the middle of a search."""
+
+
+@dataclass(frozen=True)
+class EnumerationResult:
+    """Best rule, its loss counted on Z; finished: every pencil was swept and every improvement was confirmed."""
+
+    w: Array
+    loss: float
+    finished: bool
+    pencils: int
+    combinations: int
+    unconfirmed: int
+
+
+@dataclass
+class PencilSearch:
+    """Least loss over homogeneous rows of full column rank, by enumeration of pencils; see the module's text.
+
+    rows, weights : (n, m) unit rows in priority order, and their weights.
+    loss, v : best loss so far and a rule that has it (None: `loss` is only a bound to beat).
+    """
+
+    rows: Array
+    weights: Array
+    loss: float
+    v: Array | None = None
+    lexicographic: bool = False
+    stop: Stop | None = None
+    on_improvement: Callable[[PencilSearch], None] | None = None
+    pencils: int = 0
+    unconfirmed: int = 0
+    _flats: dict[bytes, tuple[float, Array]] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Sweep all pencils; raises _Stopped when told to stop (the best rule so far is kept)."""
+        n, m = self.rows.shape
+        if m == 0 or n == 0:
+            if self.loss > 0 and n == 0:
+                self.loss, self.v = 0.0, np.zeros(m)
+            return
+        if m == 1:
+            self._two_rules()
+            return
+        self._enumerate()
+
+    def _target(self) -> float:
+        return self.loss - 1e-9 * (1.0 + abs(self.loss))
+
+    def _offer(self, v: Array, expected: float) -> None:
+        """Take v when its loss, counted on the rows, is a new best; note when it is not what was expected."""
+        loss = count_loss(self.rows, self.weights, v)
+        if loss > expected + 1e-9 * (1.0 + expected):
+            self.unconfirmed += 1
+        if loss < self.loss:
+            self.loss, self.v = loss, v
+            if self.on_improvement is not None:
+                self.on_improvement(self)
+
+    def _two_rules(self) -> None:
+        for v in (np.array([1.0]), np.array([-1.0])):
+            self._offer(v, np.inf)
+
+    def _enumerate(self) -> None:
+        from ..kernels import pencil_enumeration as kernel
+        from ..kernels.pencil import rule_at, work_arrays
+        from ..kernels.random import random_state
+
+        n, m = self.rows.shape
+        levels = m - 2
+        projected = np.zeros((levels + 1, m, n))
+        projected[0] = self.rows.T
+        reflectors = np.zeros((max(levels, 1), m))
+        fixed = np.full(max(levels, 1), -2, dtype=np.int64)
+        depth, counters = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        found, state, work = np.zeros(4), random_state(0), work_arrays(n)
+        budget = max(20, int(3e6 / (10 * n)))
+        code = kernel.PAUSED
+        while code != kernel.FINISHED and self.loss > 0.0:
+            if self.stop is not None and self.stop():
+                raise _Stopped
+            before = int(counters[0])
+            code = kernel.pencil_steps(
+                self.weights, projected, reflectors, fixed, depth, self.lexicographic, self._target(), budget, found,
+                counters, state, work,
+            )  # fmt: skip
+            self.pencils += int(counters[0]) - before
+            if code != kernel.CANDIDATE:
+                continue
+            loss, low, high, side = found
+            flat = np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= kernel.ON_ALL)
+            flat_loss, nudge = self._nudge_of(flat, fixed[:levels])
+            if loss + flat_loss > self._target():
+                continue
+            plane = rule_at(0.5 * (low + high), side, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+            edge = kernel.lift(plane, reflectors, levels, m)
+            self._offer(nudged_off(self.rows, edge, nudge, flat), loss + flat_loss)
+
+    def _nudge_of(self, flat: NDArray[np.intp], fixed: NDArray[np.int64]) -> tuple[float, Array]:
+        """Least loss of the rows of a flat under a nudge off it, and such a nudge."""
+        rows = self.rows[flat]
+        if len(flat) == len(fixed):  # independent rows: all can be right at once
+            return 0.0, np.linalg.lstsq(rows, np.ones(len(flat)), rcond=None)[0]
+        key = flat.astype(np.int64).tobytes()
+        if key not in self._flats:
+            _, size, axes = np.linalg.svd(rows, full_matrices=False)
+            axes = axes[size > 1e-8 * size[0]]
+            inner_rows = np.ascontiguousarray(rows @ axes.T)
+            inner = PencilSearch(inner_rows, self.weights[flat], np.inf, stop=self.stop)
+            inner.run()
+            self.unconfirmed += inner.unconfirmed
+            self._flats[key] = (inner.loss, np.zeros(rows.shape[1]) if inner.v is None else axes.T @ inner.v)
+        return self._flats[key]
+
+
+def nudged_off(rows: Array, edge: Array, nudge: Array, flat: NDArray[np.intp]) -> Array:
+    """edge + eps * nudge, eps half of what the first row outside the flat allows."""
+    margins, change = rows @ edge, rows @ nudge
+    off = np.ones(len(rows), dtype=bool)
+    off[flat] = False
+    turning = off & (margins * change < 0.0)
+    eps = min(
+        0.5 * np.min(-margins[turning] / change[turning], initial=np.inf), 1.0 / max(np.linalg.norm(nudge), 1e-300)
+    )
+    return np.asarray(edge + eps * nudge)
+
+
+def prioritised_search(
+    Z: Array,
+    weights: Array,
+    w0: Array | None = None,
+    *,
+    lexicographic: bool = False,
+    stop: Stop | None = None,
+    on_improvement: Callable[[Array, float, int], None] | None = None,
+) -> EnumerationResult:
+    """Least weighted 0-1 loss over the rows of Z (y_i (x_i, 1)); exact when `finished`.
+
+    w0 is the rule whose nearest rows come first, and the first incumbent; None takes the least-squares rule.
+    """
+    Z = np.ascontiguousarray(Z, dtype=np.float64)
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    start = least_squares_rule(Z, weights) if w0 is None else np.asarray(w0, dtype=np.float64)
+    M = whitening(Z) if len(Z) else np.zeros((Z.shape[1], 0))
+    rows = unit_rows(Z, M)
+    v = np.linalg.lstsq(M, start, rcond=None)[0]
+    order = np.argsort(np.abs(rows @ v), kind="stable")
+    best: dict[str, Any] = {"w": start, "loss": count_loss(Z, weights, start)}
+
+    def confirm(search: PencilSearch) -> None:
+        w = M @ search.v
+        loss = count_loss(Z, weights, w)
+        if loss != search.loss:  # lost on the way back from whitened rows
+            search.unconfirmed += 1
+        if loss < best["loss"]:
+            best.update(w=w, loss=loss)
+            if on_improvement is not None:
+                on_improvement(w, loss, search.pencils)
+
+    search = PencilSearch(
+        np.ascontiguousarray(rows[order]), weights[order], best["loss"], None, lexicographic, stop, confirm
+    )
+    try:
+        search.run()
+        finished = search.unconfirmed == 0
+    except _Stopped:
+        finished = False
+    n, m = rows.shape
+    share = comb(n, max(m - 1, 0)) / max(comb(n, max(m - 2, 0)), 1)
+    return EnumerationResult(
+        best["w"], best["loss"], finished, search.pencils, int(search.pencils * share), search.unconfirmed
+    )
