@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mipclass.methods.zero_one_data import prepare, recentre, separating_rule, whitening
+from mipclass.methods.zero_one_data import best_offset, prepare, recentre, separating_rule, whitening
 
 
 def lattice(seed: int, n: int, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.random.Generator]:
@@ -78,3 +78,22 @@ def test_whitening_spans_the_rows(rank):
     M = whitening(Z)
     assert M.shape == (5, rank + 1)
     assert np.linalg.matrix_rank(Z @ M) == rank + 1
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 30))
+@settings(max_examples=100, deadline=None)
+def test_best_offset_is_the_best_of_all_and_ties_nowhere(seed, n):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(-3, 4, n).astype(float)
+    y = rng.choice([-1.0, 1.0], n)
+    weights = rng.integers(0, 4, n).astype(float)
+    near = float(rng.integers(-3, 4))
+    b = best_offset(scores, y, weights, near)
+    assert not (scores + b == 0).any()
+    tried = np.arange(-4.5, 5.0)
+    losses = [weights[y * (scores + t) <= 0].sum() for t in tried]
+    assert weights[y * (scores + b) <= 0].sum() == min(losses)
+
+
+def test_best_offset_stays_where_it_is_good():
+    assert best_offset(np.array([-1.0, 1.0]), np.array([-1.0, 1.0]), np.ones(2), 0.25) == 0.25

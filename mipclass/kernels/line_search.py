@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .pencil import Array, Work, loss_of_margins, rule_at, sweep
 from .random import State, below, normal, uniform
+from .vectors import add_multiple, length, remove_components, row_products, set_multiple
 
 MOST_HELD = 24  # rows held in place by one direction; more makes the directions dear and no better
 
@@ -33,26 +34,24 @@ def direction(Z: Array, w: Array, margins: Array, state: State) -> Array:
     d = Z.shape[1]
     held = below(state, min(d - 1, MOST_HELD + 1)) if d > 2 else 0
     basis = np.empty((held + 1, d))
-    basis[0] = w
+    set_multiple(basis[0], 1.0, w)
     size = 1
-    for _ in range(held):
-        v = Z[near_row(margins, state)].copy()
-        for k in range(size):
-            v -= np.dot(basis[k], v) * basis[k]
-        length = np.sqrt(np.dot(v, v))
-        if length > 1e-6:
-            basis[size] = v / length
-            size += 1
     u = np.empty(d)
+    for _ in range(held):
+        set_multiple(u, 1.0, Z[near_row(margins, state)])
+        remove_components(u, basis, size)
+        norm = length(u)
+        if norm > 1e-6:
+            set_multiple(basis[size], 1.0 / norm, u)
+            size += 1
     while True:
         for j in range(d):
             u[j] = normal(state)
-        for _ in range(2):  # twice is enough for orthogonality to rounding
-            for k in range(size):
-                u -= np.dot(basis[k], u) * basis[k]
-        length = np.sqrt(np.dot(u, u))
-        if length > 1e-8:
-            return u / length
+        remove_components(u, basis, size)
+        norm = length(u)
+        if norm > 1e-8:
+            set_multiple(u, 1.0 / norm, u)
+            return u
 
 
 @njit(cache=True)
@@ -74,39 +73,51 @@ def local_steps(
     loss. After `patience` steps without a new best, the search starts again from a kick off the best rule. Losses are
     recounted from Z w at every new best. Returns the number of steps done (fewer when the loss reaches zero).
     """
-    margins = Z @ w
+    n = Z.shape[0]
+    margins, b = np.empty(n), np.empty(n)
+    row_products(Z, w, margins)
     since_exact = 0
     for step in range(steps):
         if losses[1] <= 0.0:
             return step
         u = direction(Z, w, margins, state)
-        b = Z @ u
+        row_products(Z, u, b)
         loss, low, high, side = sweep(margins, b, weights, 0.0, losses[0], True, state, work)
         idle[0] += 1
         if loss < np.inf:
             p = low + (0.1 + 0.8 * uniform(state)) * (high - low)
-            w[:] = rule_at(p, side, w, u)
+            set_multiple(w, 1.0, rule_at(p, side, w, u))
             since_exact += 1
             if loss < losses[0] or since_exact > 30:
-                margins = Z @ w
+                row_products(Z, w, margins)
                 loss = loss_of_margins(margins, weights)
                 since_exact = 0
             else:
-                q = p if p <= 1.0 else p - 2.0
-                s = side if p <= 1.0 else -side
-                margins = s * ((1.0 - abs(q)) * margins + q * b)
-                margins /= np.sqrt((1.0 - abs(q)) ** 2 + q * q)  # w and u are orthonormal
+                turn(margins, b, p, side)
             losses[0] = loss
             if loss < losses[1]:
                 losses[1] = loss
-                best_w[:] = w
+                set_multiple(best_w, 1.0, w)
                 idle[0] = 0
         if idle[0] >= patience:
             idle[0] = 0
-            u = direction(Z, best_w, Z @ best_w, state)
-            w[:] = best_w + 10.0 ** (-1.0 - 2.0 * uniform(state)) * u
-            w /= np.sqrt(np.dot(w, w))
-            margins = Z @ w
+            row_products(Z, best_w, margins)
+            u = direction(Z, best_w, margins, state)
+            set_multiple(w, 1.0, best_w)
+            add_multiple(w, 10.0 ** (-1.0 - 2.0 * uniform(state)), u)
+            set_multiple(w, 1.0 / length(w), w)
+            row_products(Z, w, margins)
             losses[0] = loss_of_margins(margins, weights)
             since_exact = 0
     return steps
+
+
+@njit(cache=True)
+def turn(margins: Array, b: Array, p: float, side: float) -> None:
+    """Margins of w become those of side * v(p), w and u being orthonormal."""
+    if p > 1.0:
+        p -= 2.0
+        side = -side
+    size = side / np.sqrt((1.0 - abs(p)) ** 2 + p * p)
+    for i in range(margins.shape[0]):
+        margins[i] = size * ((1.0 - abs(p)) * margins[i] + p * b[i])

@@ -14,12 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from .random import State, uniform
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from .vectors import Array, Indices, length, sort_by
 
 MOST_BINS = 256
 NO_RULE = (np.inf, 0.0, 0.0, 1.0)
@@ -37,23 +34,6 @@ def work_arrays(n: int) -> Work:
 
 
 @njit(cache=True)
-def sort_by(key: Array, order: Indices, start: int, stop: int) -> None:
-    """Sort order[start:stop] by key, in place: insertion for short runs, else by argsort."""
-    if stop - start > 40:
-        part = order[start:stop].copy()
-        order[start:stop] = part[np.argsort(key[part])]
-        return
-    for i in range(start + 1, stop):
-        row = order[i]
-        value = key[row]
-        j = i - 1
-        while j >= start and key[order[j]] > value:
-            order[j + 1] = order[j]
-            j -= 1
-        order[j + 1] = row
-
-
-@njit(cache=True)
 def histogram(a: Array, b: Array, weights: Array, work: Work) -> None:
     """Breakpoints, their bins and the histogram: bin 2k + 1 sums the rows that turn wrong in bin k, bin 2k the others.
 
@@ -68,7 +48,8 @@ def histogram(a: Array, b: Array, weights: Array, work: Work) -> None:
     for i in range(n):
         k = 2 * min(int((key[i] + 1.0) * (0.5 * n_bins)), n_bins - 1) + (0 if b[i] >= 0.0 else 1)
         bins[i] = k if abs(a[i]) + abs(b[i]) > ON_ALL else 2 * n_bins
-    sums[:] = 0.0
+    for k in range(sums.shape[0]):
+        sums[k] = 0.0
     for i in range(n):
         sums[bins[i]] += weights[i]
 
@@ -129,7 +110,9 @@ def sweep_bins(
     key, bins, order, sums = work
     n = b.shape[0]
     n_bins = sums.shape[0] // 2 - 1
-    first = np.full(n_bins, 3.0)  # smallest breakpoint of each bin; 3: none
+    first = np.empty(n_bins)  # smallest breakpoint of each bin; 3: none
+    for k in range(n_bins):
+        first[k] = 3.0
     count = np.zeros(n_bins, np.int64)
     for i in range(n):
         k = bins[i] >> 1
@@ -139,7 +122,10 @@ def sweep_bins(
 
     # following[k]: the first breakpoint after bin k; the first of all comes back at p + 2, where the last arc ends.
     following = np.empty(n_bins)
-    upcoming = 2.0 + first.min()
+    upcoming = 3.0
+    for k in range(n_bins):
+        upcoming = min(upcoming, first[k])
+    upcoming += 2.0
     for k in range(n_bins - 1, -1, -1):
         following[k] = upcoming
         upcoming = min(upcoming, first[k])
@@ -151,7 +137,9 @@ def sweep_bins(
         wanted[k] = may_reach(sums, k, loss, total, target)
         loss += sums[2 * k + 1] - sums[2 * k]
         starts[k + 1] = starts[k] + (count[k] if wanted[k] else 0)
-    ends = starts.copy()
+    ends = np.zeros(n_bins + 1, np.int64)
+    for k in range(n_bins):
+        ends[k] = starts[k]
     for i in range(n):
         k = bins[i] >> 1
         if wanted[k]:
@@ -192,8 +180,13 @@ def rule_at(p: float, side: float, w: Array, u: Array) -> Array:
     if p > 1.0:
         p -= 2.0
         side = -side
-    v = side * ((1.0 - abs(p)) * w + p * u)
-    return v / np.sqrt(np.dot(v, v))
+    v = np.empty(w.shape[0])
+    for j in range(w.shape[0]):
+        v[j] = side * ((1.0 - abs(p)) * w[j] + p * u[j])
+    size = length(v)
+    for j in range(w.shape[0]):
+        v[j] /= size
+    return v
 
 
 @njit(cache=True)

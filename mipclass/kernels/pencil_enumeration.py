@@ -13,6 +13,7 @@ from numba import njit
 
 from .pencil import ON_ALL, Array, Indices, Work, sweep
 from .random import State
+from .vectors import length, set_multiple
 
 FINISHED, PAUSED, CANDIDATE = 0, 1, 2
 
@@ -20,9 +21,11 @@ FINISHED, PAUSED, CANDIDATE = 0, 1, 2
 @njit(cache=True)
 def reflector(z: Array) -> Array:
     """Unit v such that x - 2 (x.v) v maps z to a multiple of the first axis."""
-    v = z / np.sqrt(np.dot(z, z))
+    v = np.empty(z.shape[0])
+    set_multiple(v, 1.0 / length(z), z)
     v[0] += 1.0 if v[0] >= 0.0 else -1.0
-    return v / np.sqrt(np.dot(v, v))
+    set_multiple(v, 1.0 / length(v), v)
+    return v
 
 
 @njit(cache=True)
@@ -44,7 +47,8 @@ def project(source: Array, target: Array, v: Array, width: int) -> None:
 def lift(v: Array, reflectors: Array, levels: int, m: int) -> Array:
     """A vector of level `levels` (m - levels coordinates) as a vector of m coordinates."""
     x = np.zeros(m)
-    x[: m - levels] = v[: m - levels]
+    for j in range(m - levels):
+        x[j] = v[j]
     for level in range(levels - 1, -1, -1):
         width = m - level
         for j in range(width - 1, 0, -1):
@@ -109,11 +113,12 @@ def pencil_steps(
             depth[0] = level - 1
             continue
         width = m - level
-        row = projected[level, :width, fixed[level]].copy()
-        if np.dot(row, row) <= ON_ALL * ON_ALL:
+        row = projected[level, :width, fixed[level]]
+        if length(row) <= ON_ALL:
             continue
-        reflectors[level, :width] = reflector(row)
+        set_multiple(reflectors[level, :width], 1.0, reflector(row))
         project(projected[level], projected[level + 1], reflectors[level], width)
         for k in range(level + 1):
-            projected[level + 1, :, fixed[k]] = 0.0
+            for j in range(m):
+                projected[level + 1, j, fixed[k]] = 0.0
         depth[0] = level + 1

@@ -39,7 +39,7 @@ def swap_search(
     Parameters are those of `local.local_search`; `strict` is the paper's search (no equal moves, no kicks).
     """
     from ..kernels.pencil import work_arrays
-    from ..kernels.pencil_swap import nearest_independent, start_vertex, swap_steps
+    from ..kernels.pencil_swap import first_independent, start_vertex, swap_steps
     from ..kernels.random import random_state
 
     Z = np.ascontiguousarray(Z, dtype=np.float64)
@@ -54,7 +54,7 @@ def swap_search(
     rows = unit_rows(Z, M)
     state = random_state(int(np.random.default_rng(rng).integers(2**62)))
     v = np.asarray(np.linalg.lstsq(M, start, rcond=None)[0], dtype=np.float64)
-    chosen = nearest_independent(rows, rows @ v)
+    chosen = first_independent(rows, np.argsort(np.abs(rows @ v), kind="stable"))
     directions = np.empty((m, m))
     start_vertex(rows, chosen, v, directions)
     best_v, best_chosen = v.copy(), chosen.copy()

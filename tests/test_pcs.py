@@ -1,0 +1,63 @@
+"""PCS against brute force, on data in and out of general position; both orientations of one hyperplane."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from zero_one_truth import KINDS, least_loss, tiny_instance
+
+from mipclass.kernels.pencil_swap import start_vertex
+from mipclass.methods.pcs import nudged_off, prioritised_search
+from mipclass.methods.zero_one_data import best_offset, prepare
+
+
+def check(seed: int, kind: str) -> None:
+    X, y, weights = tiny_instance(seed, kind)
+    data = prepare(X, y, weights)
+    got = prioritised_search(data.Z, data.weights, lexicographic=seed % 2 == 0)
+    assert got.finished
+    w, b = data.rule(got.w)
+    b = best_offset(X @ w, y, weights, b)  # cancelled twins may lie on the hyperplane
+    margins = y * (X @ w + b)
+    assert weights[margins <= 0].sum() == got.loss + data.constant == least_loss(X, y, weights)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equals_brute_force(kind):
+    for seed in range(12):
+        check(seed, kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_equals_brute_force_on_hundreds(kind):
+    for seed in range(12, 112):
+        check(seed, kind)
+
+
+def test_the_two_orientations_share_the_points_off_the_hyperplane():
+    """L(1, w') + L(-1, -w') = N - D when the D chosen points count as correct (general position)."""
+    rng = np.random.default_rng(0)
+    for d in (1, 2, 3, 4):
+        n = 12
+        Z = rng.choice([-1.0, 1.0], (n, 1)) * np.column_stack([rng.standard_normal((n, d)), np.ones(n)])
+        for _ in range(20):
+            chosen = rng.choice(n, d, replace=False)
+            rows = np.ascontiguousarray(Z / np.linalg.norm(Z, axis=1, keepdims=True))
+            w, directions = rng.standard_normal(d + 1), np.empty((d + 1, d + 1))
+            start_vertex(rows, chosen, w, directions)
+            assert np.abs(rows[chosen] @ w).max() < 1e-9
+            nudge = np.linalg.lstsq(rows[chosen], np.ones(d), rcond=None)[0]
+            losses = [(rows @ nudged_off(rows, side * w, nudge, chosen) <= 0).sum() for side in (1, -1)]
+            assert sum(losses) == n - d
+
+
+def test_stopping_keeps_the_best_rule_and_claims_no_proof():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((120, 4)), rng.choice([-1.0, 1.0], 120)
+    data = prepare(X, y)
+    calls = iter(range(10**6))
+    got = prioritised_search(data.Z, data.weights, stop=lambda: next(calls) >= 3)
+    assert not got.finished
+    assert got.loss == data.loss(got.w)
+    assert 0 < got.pencils < 280_840
