@@ -19,7 +19,8 @@ Array = NDArray[np.float64]
 class Data:
     """X (n x d, dense or CSR, float64), labels as -1/+1, weights (sample x class), and the user's names.
 
-    `classes[1]` is the positive class: the larger label in sort order, or `pos_label`.
+    `classes[1]` is the positive class: the larger label in sort order, or `pos_label`. `class_weights` are the factors
+    of (negative, positive) points that `weights` already contain; losses that are class means need them apart.
     """
 
     X: Any
@@ -27,6 +28,7 @@ class Data:
     weights: Array
     feature_names: tuple[str, ...]
     classes: NDArray[Any]
+    class_weights: tuple[float, float] = (1.0, 1.0)
 
     @property
     def n(self) -> int:
@@ -59,13 +61,14 @@ def check_data(
     if names is not None and len(set(names)) != d:
         raise InvalidInputError("feature_names repeats a name; every feature needs its own.")
     y_pm1, classes = _labels(y, n, pos_label)
-    weights = _sample_weights(sample_weight, n) * _class_weights(class_weight, y_pm1, classes)
+    by_class = _class_weights(class_weight, y_pm1, classes)
+    weights = _sample_weights(sample_weight, n) * np.where(y_pm1 > 0, by_class[1], by_class[0])
     for sign, label in ((-1.0, classes[0]), (1.0, classes[1])):
         if not weights[y_pm1 == sign].any():
             raise InvalidInputError(
                 f"all points of class {label!r} have weight zero; both classes need a positive weight."
             )
-    return Data(matrix, y_pm1, weights, names or tuple(f"x{j}" for j in range(d)), classes)
+    return Data(matrix, y_pm1, weights, names or tuple(f"x{j}" for j in range(d)), classes, by_class)
 
 
 def _feature_names(X: Any, given: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -137,23 +140,25 @@ def _sample_weights(weights: ArrayLike | None, n: int) -> Array:
     return array
 
 
-def _class_weights(class_weight: Mapping[Any, float] | str | None, y_pm1: Array, classes: NDArray[Any]) -> Array:
+def _class_weights(
+    class_weight: Mapping[Any, float] | str | None, y_pm1: Array, classes: NDArray[Any]
+) -> tuple[float, float]:
+    """Factors of the negative and of the positive class."""
     if class_weight is None:
-        return np.ones(len(y_pm1))
-    counts = {-1.0: int((y_pm1 < 0).sum()), 1.0: int((y_pm1 > 0).sum())}
+        return 1.0, 1.0
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise InvalidInputError(
                 f"class_weight must be a mapping from label to weight, 'balanced' or None; got {class_weight!r}."
             )
-        by_sign = {sign: len(y_pm1) / (2.0 * count) for sign, count in counts.items()}
-    else:
-        unknown = [label for label in class_weight if label not in classes.tolist()]
-        if unknown:
-            raise InvalidInputError(
-                f"class_weight names {unknown[0]!r}, which is not a label; the labels are {classes.tolist()}."
-            )
-        by_sign = {-1.0: float(class_weight.get(classes[0], 1.0)), 1.0: float(class_weight.get(classes[1], 1.0))}
-        if min(by_sign.values()) < 0:
-            raise InvalidInputError("class_weight holds a negative weight; weights must be >= 0.")
-    return np.where(y_pm1 > 0, by_sign[1.0], by_sign[-1.0])
+        n = len(y_pm1)
+        return n / (2.0 * int((y_pm1 < 0).sum())), n / (2.0 * int((y_pm1 > 0).sum()))
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise InvalidInputError(
+            f"class_weight names {unknown[0]!r}, which is not a label; the labels are {classes.tolist()}."
+        )
+    factors = float(class_weight.get(classes[0], 1.0)), float(class_weight.get(classes[1], 1.0))
+    if not min(factors) >= 0:
+        raise InvalidInputError("class_weight holds a negative weight; weights must be >= 0.")
+    return factors

@@ -126,7 +126,7 @@ def choose(problem: Problem) -> str:
     for name in registry.AUTO_METHODS:
         if name in methods:
             method = registry.find(name)
-            if isinstance(method, Method) and method.refuses(problem) is None:
+            if isinstance(method, Method) and method.refuses(problem) is None and method.prefers(problem):
                 return name
     kind = problem.program().kind
     order = {

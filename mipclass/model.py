@@ -71,6 +71,11 @@ class Rule(ABC):
         """What users see, from all variables of the program."""
         return {name: values[name] for name in self.variables(d.data) if name in values}
 
+    @property
+    def penalised(self) -> tuple[str, ...]:
+        """Names of the variables that penalties speak of."""
+        return ("w",)
+
     @abstractmethod
     def formula(self) -> str:
         """The score in plain text, e.g. 'w.x + b'."""

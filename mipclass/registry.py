@@ -33,7 +33,9 @@ FAMILIES: dict[str, str] = {
 }
 """prefix -> Family whose member is named after the colon, e.g. "cvxpy" for cvxpy:CLARABEL."""
 
-METHODS: dict[str, str] = {}
+METHODS: dict[str, str] = {
+    "slp": "mipclass.methods.successive_lp:SuccessiveLP",
+}
 
 AUTO_METHODS = ("exact", "slp", "outlier-path", "rgd-tree", "lbfgs", "topk")
 """Methods that solver="auto" prefers, in this order, for the models that they accept."""

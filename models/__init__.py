@@ -10,9 +10,10 @@ from .constraints import (
     Monotone,
     RateParity,
 )
-from .losses import Hinge, Logistic, Sigmoid, Squared, SquaredHinge, ZeroOne
+from .losses import AverageViolation, Hinge, Logistic, Sigmoid, Squared, SquaredHinge, ZeroOne
 from .penalties import L0, L1, L2
-from .rules import Linear
+from .polyhedral import polyhedral, rlp
+from .rules import Linear, Polyhedron
 from .svm import hinge_svm
 from .zero_one import zero_one
 
@@ -20,6 +21,7 @@ __all__ = [
     "L0",
     "L1",
     "L2",
+    "AverageViolation",
     "Bounds",
     "Constraint",
     "FalseNegativeRate",
@@ -31,6 +33,7 @@ __all__ = [
     "MaxFeatures",
     "Model",
     "Monotone",
+    "Polyhedron",
     "RateParity",
     "Rule",
     "Sigmoid",
@@ -39,5 +42,7 @@ __all__ = [
     "Term",
     "ZeroOne",
     "hinge_svm",
+    "polyhedral",
+    "rlp",
     "zero_one",
 ]

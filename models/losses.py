@@ -11,7 +11,9 @@ import numpy as np
 from ..data import Array, Data
 from ..errors import InvalidInputError, UnsupportedProgramError
 from ..model import Declaration, Model, Term
+from .assignment import declare_polyhedral_slack, encode_polyhedral_slack
 from .errors import MARGIN_TOLERANCE, declare_errors, encode_errors
+from .rules import Polyhedron
 
 On = Literal["all", "positives", "negatives"]
 
@@ -125,9 +127,45 @@ def declare_slack(d: Declaration) -> Any:
     """slack_i >= max(0, 1 - m_i), shared by the hinge losses."""
     if d.builder.has("slack"):
         return d.builder["slack"]
+    if isinstance(d.model.rule, Polyhedron):
+        return declare_polyhedral_slack(d, d.model.rule)
     slack = d.builder.variables("slack", labels=d.points.first, lower=0.0)
     d.builder.subject_to("hinge", d.margins + slack >= 1, labels=d.points.first)
     return slack
+
+
+@dataclass(frozen=True)
+class AverageViolation(Term):
+    """mean over positives of [1 - m_i]_+  plus  mean over negatives of [1 - m_i]_+ (Bennett & Mangasarian 1992).
+
+    Sample weights weight the means; class weights multiply them. With rule Linear() this is the robust LP, with rule
+    Polyhedron(h) the error function (8) of Astorino & Gaudioso (2002), a mixed-integer program for h > 1.
+    """
+
+    merges_points = True
+
+    @staticmethod
+    def shares(y_pm1: Array, weights: Array, class_weights: tuple[float, float]) -> Array:
+        """Each point's part in the sum of the two class means."""
+        positive = y_pm1 > 0
+        totals = np.where(positive, weights[positive].sum(), weights[~positive].sum())
+        return weights / totals * np.where(positive, class_weights[1], class_weights[0])
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        shares = self.shares(d.points.y_pm1, d.points.weights, d.data.class_weights)
+        d.builder.minimize(coefficient * (shares @ declare_slack(d)))
+
+    def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
+        if isinstance(d.model.rule, Polyhedron):
+            return encode_polyhedral_slack(d, d.model.rule, values)
+        return {}
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        shares = self.shares(model.y_pm1, model.weights, model.data.class_weights)
+        return float(shares @ np.maximum(0.0, 1.0 - model.margins(values)))
+
+    def formula(self) -> str:
+        return "sum over classes of mean_i [1 - margin_i]_+"
 
 
 class _EvaluateOnly(Term):

@@ -1,4 +1,4 @@
-"""Penalties on the weights of a linear rule. The offset is never penalised unless intercept="penalised"."""
+"""Penalties on the weights of a rule. The offset is never penalised unless intercept="penalised"."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 
 from ..model import Declaration, Model, Term
-from .rules import Linear
 
 
 def _penalised(model: Model, values: Mapping[str, Any]) -> Any:
-    w = np.ravel(values["w"])
-    if isinstance(model.rule, Linear) and model.rule.intercept == "penalised":
-        return np.append(w, float(values["b"]))
-    return w
+    return np.concatenate([np.ravel(values[name]) for name in model.rule.penalised])
 
 
 def _penalised_blocks(d: Declaration) -> list[Any]:
-    names = ["w"]
-    if isinstance(d.model.rule, Linear) and d.model.rule.intercept == "penalised":
-        names.append("b")
-    return [d.builder[name] for name in names]
+    return [d.builder[name] for name in d.model.rule.penalised]
+
+
+def _labels(block: Any) -> Any:
+    """Labels as `Builder.variables` takes them: none for a scalar, one list for a vector, a pair for a matrix."""
+    return None if not block.shape else block.labels[0] if len(block.shape) == 1 else block.labels
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,7 @@ class L1(Term):
 
     def declare(self, d: Declaration, coefficient: float) -> None:
         for block in _penalised_blocks(d):
-            size = d.builder.variables(
-                f"abs_{block.name}", block.shape, labels=block.labels[0] if block.shape else None, lower=0.0
-            )
+            size = d.builder.variables(f"abs_{block.name}", block.shape, labels=_labels(block), lower=0.0)
             d.builder.subject_to(f"abs_{block.name}_above", size - block >= 0)
             d.builder.subject_to(f"abs_{block.name}_below", size + block >= 0)
             d.builder.minimize(coefficient * size.sum())

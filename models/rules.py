@@ -63,6 +63,10 @@ class Linear(Rule):
         integer = d.builder.is_integer("b") if self.intercept is not False else True
         return scale_free and self.intercept is True and not integer and "b" not in named
 
+    @property
+    def penalised(self) -> tuple[str, ...]:
+        return ("w", "b") if self.intercept == "penalised" else ("w",)
+
     def formula(self) -> str:
         return {True: "w.x + b", False: "w.x", "penalised": "w.x + b (b penalised)"}[self.intercept]
 
@@ -94,3 +98,49 @@ def centre_offset(d: Declaration, values: Mapping[str, Any]) -> Array:
     if high is not None:
         return np.asarray(-(high - reach))
     return np.asarray(-(low + reach)) if low is not None else np.asarray(-threshold)
+
+
+@dataclass(frozen=True)
+class Polyhedron(Rule):
+    """A point is inside when v_j.x < g_j for all j = 1..h. With h = 1 this is a half-space.
+
+    inside : the class that is to lie inside, "positive" (default) or "negative".
+    box : |v_jc| <= box in the exact model; an optimum is then one within the box. Without it the exact model needs an L1
+        penalty, which implies a box, or a solver with native indicators.
+
+    score = min_j (g_j - v_j.x) when the positive class is inside, else max_j (v_j.x - g_j).
+    """
+
+    h: int
+    inside: Literal["positive", "negative"] = "positive"
+    box: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.h, bool) or not isinstance(self.h, int | np.integer) or self.h < 1:
+            raise InvalidInputError(f"the number of hyperplanes h must be a whole number >= 1; got {self.h!r}.")
+        if self.inside not in ("positive", "negative"):
+            raise InvalidInputError(f"Polyhedron(inside=...) must be 'positive' or 'negative'; got {self.inside!r}.")
+        if self.box is not None and not 0 < self.box < np.inf:
+            raise InvalidInputError(f"Polyhedron(box=...) must be a positive number or None; got {self.box!r}.")
+
+    def variables(self, data: Data) -> dict[str, Affine]:
+        return {"v": Variables("v", (self.h, data.d), (None, data.feature_names)), "g": Variables("g", (self.h,))}
+
+    def declare(self, d: Declaration) -> None:
+        limit = np.inf if self.box is None else self.box
+        d.builder.variables("v", (self.h, d.data.d), labels=[None, d.data.feature_names], lower=-limit, upper=limit)
+        d.builder.variables("g", self.h)
+        if self.box is not None:
+            d.notes.append(f"|v| <= {self.box:g}")
+
+    def scores(self, values: Mapping[str, Any], X: Any) -> Array:
+        v, g = np.asarray(values["v"], dtype=np.float64), np.asarray(values["g"], dtype=np.float64)
+        beyond = np.asarray(X @ v.T, dtype=np.float64) - g
+        return -beyond.max(axis=1) if self.inside == "positive" else beyond.max(axis=1)
+
+    @property
+    def penalised(self) -> tuple[str, ...]:
+        return ("v",)
+
+    def formula(self) -> str:
+        return "min_j (g_j - v_j.x)" if self.inside == "positive" else "max_j (v_j.x - g_j)"

@@ -12,8 +12,8 @@ from mipclass.backends.highs import HighsBackend
 from mipclass.methods.assignment_lp import WarmDual
 from mipclass.methods.majorise import Search, flip_near_ties, k_means, scatter_misclassified, seize_neighbourhood
 from mipclass.methods.paper_descent import combination_order, paper_descent, step_size
-from mipclass.methods.successive_lp import separate, separate_as_printed
-from mipclass.models.polyhedral import PointSets, descent_lp
+from mipclass.methods.polyhedral_search import separate, separate_as_printed
+from mipclass.models.point_sets import PointSets, descent_lp
 from mipclass.result import Status
 from mipclass.run import Run
 

@@ -10,8 +10,8 @@ from mipclass.backends.highs import HighsBackend
 from mipclass.kernels import polyhedral as kernel
 from mipclass.methods.assignment_lp import ColdPrimal, InteriorPoint, WarmDual
 from mipclass.methods.interior_point import solve_assignment
-from mipclass.methods.successive_lp import Standardised
-from mipclass.models.polyhedral import PointSets, assignment_bounds, assignment_dual, descent_lp
+from mipclass.methods.polyhedral_search import Standardised
+from mipclass.models.point_sets import PointSets, assignment_bounds, assignment_dual, descent_lp
 from mipclass.run import Run
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..models.polyhedral import (
+from ..models.point_sets import (
     Integers,
     PointSets,
     assignment_bounds,

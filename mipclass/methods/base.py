@@ -28,6 +28,10 @@ class Method(ABC):
     def refuses(self, problem: Any) -> str | None:
         """None when this method can solve `problem`; otherwise the reason, with the remedy."""
 
+    def prefers(self, problem: Any) -> bool:
+        """Whether solver="auto" should choose this method for a problem that it does not refuse."""
+        return True
+
     @abstractmethod
     def solve(self, problem: Any, run: Run) -> Outcome:
         """Solve within `run`'s limits; return the incumbent with an honest status and claim."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ..models.polyhedral import Integers, PointSets
+from ..models.point_sets import Integers, PointSets
 from ..program import Array
 
 # Rows in a block of the normal matrix: the block and its weighted copy stay in cache.

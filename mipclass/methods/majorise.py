@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..models.polyhedral import Integers, PointSets
+from ..models.point_sets import Integers, PointSets
 from ..program import Array
 from ..result import Status
 from ..run import Run

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..models.polyhedral import Booleans, Integers, PointSets, descent_lp
+from ..models.point_sets import Booleans, Integers, PointSets, descent_lp
 from ..program import Array, Program
 from ..result import Status
 from ..run import Run

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from ..backends.highs import LinearSession
 from ..errors import InvalidInputError
-from ..models.polyhedral import PointSets
+from ..models.point_sets import PointSets
 from ..program import Array, Program
 from ..run import Run
-from .successive_lp import Standardised, separate
+from .polyhedral_search import Standardised, separate
 
 # In standardised columns; a distance below it counts as "in the hull", up to rounding.
 _INSIDE = 1e-8

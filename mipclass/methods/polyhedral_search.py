@@ -1,0 +1,217 @@
+"""The searches behind slp, at array level.
+
+The default search standardises the columns (an exact change of variables: the l1 price of each column is changed along),
+starts from clusters of B, descends by majorise-minimise, disturbs and descends again (`methods.majorise`), and ends by
+testing Theorem 4.1. On large data the disturbing happens on a sample and the full data only see the last descent.
+`variant="paper"` runs Algorithm 4.1 as printed, step sizes corrected (`methods.paper_descent`), in the user's units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..models.point_sets import PointSets
+from ..program import Array, Program
+from ..result import Claim, Status
+from ..run import Run
+from .assignment_lp import assignment_lp
+from .majorise import DECREASE, Point, Search, k_means
+from .paper_descent import paper_descent
+
+# Above this many points the iterated search runs on a sample of that size.
+SAMPLE = 4000
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What a search found, in the user's units."""
+
+    planes: Array
+    value: float
+    bound: float
+    claim: Claim
+    status: Status
+    lps: int
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """x -> (x - centre) / scale for the features, with hyperplanes and l1 prices to match."""
+
+    sets: PointSets
+    centre: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, sets: PointSets) -> Standardised:
+        points = np.concatenate([sets.A[:, :-1], sets.B[:, :-1]])
+        centre = points.mean(axis=0)
+        spread = points.std(axis=0)
+        scale = np.where(spread > 1e-12 * np.abs(points).max(axis=0, initial=0.0), spread, 1.0)
+        A, B = sets.A.copy(), sets.B.copy()
+        A[:, :-1] = (A[:, :-1] - centre) / scale
+        B[:, :-1] = (B[:, :-1] - centre) / scale
+        l1 = sets.l1.copy()
+        l1[:-1] /= scale
+        return cls(PointSets(A, B, sets.p, sets.q, l1), centre, scale)
+
+    def forward(self, planes: Array) -> Array:
+        out = planes.copy()
+        out[:, :-1] *= self.scale
+        out[:, -1] -= planes[:, :-1] @ self.centre
+        return out
+
+    def back(self, planes: Array) -> Array:
+        out = planes.copy()
+        out[:, :-1] /= self.scale
+        out[:, -1] += out[:, :-1] @ self.centre
+        return out
+
+
+def separate(
+    sets: PointSets,
+    h: int,
+    run: Run,
+    *,
+    rounds: int = 20,
+    lp: str = "auto",
+    backend: Any = None,
+    combinations: int = 64,
+    start: Array | None = None,
+) -> Separation:
+    """Minimise f over h hyperplanes. `start` gives hyperplanes to begin with instead of clusters of B."""
+    standard = Standardised.of(sets)
+    rng = np.random.default_rng(run.seed)
+    search = Search(standard.sets, assignment_lp(standard.sets, h, lp, backend), run, combinations)
+    if h == 1:
+        return _robust_lp(sets, standard, search)
+    first = standard.forward(start) if start is not None else None
+    point = _on_sample(standard.sets, h, run, rounds, first, search) if _is_large(sets) else None
+    if point is None:
+        point, stopped = _from_start(search, h, first, rounds, rng)
+    else:
+        found = search.descend(standard.sets.nearest_plane(point.planes))
+        point, stopped = _better(found, Point(point.planes, standard.sets.value(point.planes))), run.stop()
+    if point.value > DECREASE and stopped is None:
+        point = search.settle(point)
+        stopped = run.stop()
+    planes = standard.back(point.planes)
+    value = sets.value(planes)
+    solved = value <= DECREASE
+    claim: Claim = "proven" if solved else "local" if point.local else "heuristic"
+    status = Status.OPTIMAL if solved else stopped or Status.ITERATION_LIMIT
+    extra = {"lps": search.lps, "lps_a_descent": tuple(search.descents)}
+    run.report(objective=value, bound=0.0, iterations=search.lps)
+    return Separation(planes, value, 0.0, claim, status, search.lps, extra)
+
+
+def _from_start(
+    search: Search, h: int, first: Array | None, rounds: int, rng: np.random.Generator
+) -> tuple[Point, Status | None]:
+    """Descend from the given hyperplanes or from clusters of B, then search on."""
+    sets = search.sets
+    if first is not None:
+        point = _better(search.descend(sets.nearest_plane(first)), Point(first, sets.value(first)))
+    else:
+        found = search.descend(k_means(sets.B[:, :-1], h, rng))
+        point = _better(found, _trivial(sets, h))
+    search.run.report(objective=point.value, bound=0.0, iterations=search.lps)
+    return search.improve(point, rounds, rng)
+
+
+def _better(found: Point | None, known: Point) -> Point:
+    return known if found is None or found.value > known.value else found
+
+
+def _trivial(sets: PointSets, h: int) -> Point:
+    """V = 0, g = 0: f is the sum of both classes' weights, 2 when they are means (Proposition 3.1)."""
+    planes = np.zeros((h, sets.A.shape[1]))
+    return Point(planes, sets.value(planes))
+
+
+def _is_large(sets: PointSets) -> bool:
+    return len(sets.A) + len(sets.B) > 2 * SAMPLE
+
+
+def _on_sample(sets: PointSets, h: int, run: Run, rounds: int, first: Array | None, full: Search) -> Point | None:
+    """The iterated search on about SAMPLE points, class by class in proportion; the weights stay class means."""
+    rng = np.random.default_rng(run.seed)
+    share = SAMPLE / (len(sets.A) + len(sets.B))
+
+    def pick(count: int) -> Array:
+        return np.sort(rng.choice(count, max(min(count, 50), int(share * count)), replace=False))
+
+    a, b = pick(len(sets.A)), pick(len(sets.B))
+    p, q = sets.p[a] * (sets.p.sum() / sets.p[a].sum()), sets.q[b] * (sets.q.sum() / sets.q[b].sum())
+    sample = PointSets(np.ascontiguousarray(sets.A[a]), np.ascontiguousarray(sets.B[b]), p, q, sets.l1)
+    search = Search(sample, assignment_lp(sample, h, "auto"), Run.quiet(seed=run.seed))
+    search.run.time_limit = None if run.time_limit is None else run.seconds_left()
+    point, _ = _from_start(search, h, first, rounds, rng)
+    full.lps += search.lps
+    return point
+
+
+def _robust_lp(sets: PointSets, standard: Standardised, search: Search) -> Separation:
+    """h = 1: one LP, solved to optimality. When the class means coincide its answer may be v = 0, z = 2, and is said to be."""
+    answer = search.solve(np.zeros(len(sets.B), dtype=np.intp))
+    run = search.run
+    if answer is None:
+        planes = _trivial(sets, 1).planes
+        return Separation(planes, sets.value(planes), 0.0, "heuristic", run.stop() or Status.NUMERICAL_ERROR, 1)
+    planes = standard.back(answer[0])
+    value = sets.value(planes)
+    bound = min(value, answer[1])
+    run.report(objective=value, bound=bound, iterations=1)
+    trivial = bool(value >= (1.0 - 1e-9) * sets.value(np.zeros_like(planes)))
+    if trivial:
+        planes = np.zeros_like(planes)
+        value = sets.value(planes)
+    return Separation(planes, value, bound, "proven", Status.OPTIMAL, 1, {"lps": 1, "trivial": trivial})
+
+
+def separate_as_printed(
+    sets: PointSets,
+    h: int,
+    run: Run,
+    backend: Any,
+    *,
+    eps: float = 1e-3,
+    sigma: float = 1e-3,
+    combinations: int = 64,
+    start: Array | None = None,
+) -> Separation:
+    """Algorithm 4.1 from `start` or, without one, from one robust LP a cluster of B."""
+
+    def solve_lp(program: Program) -> Array | None:
+        limit = run.seconds_left()
+        answer = backend.solve(program, Run.quiet(seed=run.seed, time_limit=None if np.isinf(limit) else limit))
+        return None if answer.status is not Status.OPTIMAL else answer.x
+
+    lps = 0
+    if start is None:
+        start, lps = _cluster_start(sets, h, run), h
+    ended = paper_descent(sets, start, solve_lp, run, eps=eps, sigma=sigma, combinations=combinations)
+    solved = ended.value <= DECREASE
+    claim: Claim = "proven" if solved else "heuristic"
+    status = Status.OPTIMAL if solved else ended.stopped or Status.ITERATION_LIMIT
+    extra = {"lps": ended.lps + lps, "values": ended.values, "all_combinations": ended.complete}
+    return Separation(ended.planes, ended.value, 0.0, claim, status, ended.lps + lps, extra)
+
+
+def _cluster_start(sets: PointSets, h: int, run: Run) -> Array:
+    standard = Standardised.of(sets)
+    label = k_means(standard.sets.B[:, :-1], h, np.random.default_rng(run.seed))
+    planes = np.zeros((h, sets.A.shape[1]))
+    for j in range(h):
+        mine = label == j
+        if mine.any():
+            q = sets.q[mine] / sets.q[mine].sum()
+            part = standard.sets._replace(B=np.ascontiguousarray(standard.sets.B[mine]), q=q)
+            answer = assignment_lp(part, 1, "auto").solve(np.zeros(int(mine.sum()), dtype=np.intp), run)
+            if answer is not None:
+                planes[j] = answer[0][0]
+    return standard.back(planes)
