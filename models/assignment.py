@@ -110,7 +110,7 @@ def _big_m(d: Declaration, rule: Polyhedron, X: Array, inside: Any) -> Array:
     radius = l1_radius(d)
     if radius is not None:
         limits.append(np.array([radius * np.abs(A - b).max() for b in B]))
-    return 2.0 + np.minimum.reduce(limits)
+    return np.asarray(2.0 + np.minimum.reduce(limits))
 
 
 def l1_radius(d: Declaration) -> float | None:

@@ -149,7 +149,7 @@ class AverageViolation(Term):
         """Each point's part in the sum of the two class means."""
         positive = y_pm1 > 0
         totals = np.where(positive, weights[positive].sum(), weights[~positive].sum())
-        return weights / totals * np.where(positive, class_weights[1], class_weights[0])
+        return np.asarray(weights / totals * np.where(positive, class_weights[1], class_weights[0]))
 
     def declare(self, d: Declaration, coefficient: float) -> None:
         shares = self.shares(d.points.y_pm1, d.points.weights, d.data.class_weights)

@@ -136,7 +136,8 @@ class Polyhedron(Rule):
     def scores(self, values: Mapping[str, Any], X: Any) -> Array:
         v, g = np.asarray(values["v"], dtype=np.float64), np.asarray(values["g"], dtype=np.float64)
         beyond = np.asarray(X @ v.T, dtype=np.float64) - g
-        return -beyond.max(axis=1) if self.inside == "positive" else beyond.max(axis=1)
+        farthest = np.asarray(beyond.max(axis=1), dtype=np.float64)
+        return -farthest if self.inside == "positive" else farthest
 
     @property
     def penalised(self) -> tuple[str, ...]:
