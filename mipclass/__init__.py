@@ -31,17 +31,19 @@ _PUBLIC = {
     "Program": "mipclass.program:Program",
     "Result": "mipclass.result:Result",
     "project_topk_simplex": "mipclass.projections:project_topk_simplex",
+    "read": "mipclass.files:read",
     "solve": "mipclass.driver:solve",
     "solvers": "mipclass.driver:solvers",
     "datasets": "mipclass.datasets",
     "models": "mipclass.models",
 }
 
-__all__ = ["Program", "Result", "__version__", "datasets", "models", "project_topk_simplex", "solve", "solvers"]
+__all__ = ["Program", "Result", "__version__", "datasets", "models", "project_topk_simplex", "read", "solve", "solvers"]
 
 if TYPE_CHECKING:
     from . import datasets, models
     from .driver import solve, solvers
+    from .files import read
     from .program import Program
     from .projections import project_topk_simplex
     from .result import Result

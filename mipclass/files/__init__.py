@@ -1,1 +1,76 @@
-"""LP and MPS writers and readers."""
+"""LP and MPS files: our own writers and readers, with a sidecar that maps names back to features and data rows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import IO, Literal
+
+from ..errors import InvalidInputError, ReadError
+from ..program import Program
+
+__all__ = ["read", "write"]
+
+ENDINGS = (".lp", ".mps", ".lp.gz", ".mps.gz")
+
+
+def write(program: Program, path: str | Path, *, indicators: str = "bigm", sidecar: bool = True) -> None:
+    """Write `program` to an .lp or .mps file (also .gz) and, next to it, a .names.json with what the names stand for.
+
+    Parameters
+    ----------
+    indicators : "bigm" rewrites indicator rows with the smallest M the bounds justify, which every reader understands;
+        "native" writes them as they are, for SCIP, CPLEX and Gurobi.
+    sidecar : False leaves the .names.json out.
+    """
+    from .lp_writer import write_lp
+    from .mps_writer import write_mps
+    from .portable import portable
+    from .sidecar import describe, sidecar_path
+
+    path = Path(path)
+    kind = _kind(path)
+    content = portable(program, indicators)
+    with _opened(path, "wt") as stream:
+        (write_lp if kind == "lp" else write_mps)(content, stream)
+    if sidecar:
+        sidecar_path(path).write_text(json.dumps(describe(content), indent=None, separators=(", ", ": ")) + "\n")
+
+
+def read(path: str | Path) -> Program:
+    """The program of an .lp or .mps file (also .gz), minimising; with blocks and labels when its .names.json is there.
+
+    A file written by `Program.write` comes back bit for bit (in big-M form if that was written). A file that maximises is
+    negated. What a Program cannot hold is refused with a ReadError that names it.
+    """
+    from .lp_reader import read_lp
+    from .mps_reader import read_mps
+    from .parsed import to_program
+    from .sidecar import restore, sidecar_path
+
+    path = Path(path)
+    kind = _kind(path)
+    with _opened(path, "rt") as stream:
+        text = stream.read()
+    try:
+        parsed = (read_lp if kind == "lp" else read_mps)(text)
+        program = to_program(parsed)
+    except ReadError as err:
+        raise ReadError(f"{path}: {err}") from err
+    except InvalidInputError as err:
+        raise ReadError(f"{path} holds no valid program: {err}") from err
+    return restore(program, parsed.columns[: program.n_columns], parsed.rows, sidecar_path(path))
+
+
+def _kind(path: Path) -> str:
+    for ending in ENDINGS:
+        if path.name.lower().endswith(ending):
+            return ending.split(".")[1]
+    raise InvalidInputError(f"the ending of {path.name!r} says nothing; it must be one of {', '.join(ENDINGS)}.")
+
+
+def _opened(path: Path, mode: Literal["rt", "wt"]) -> IO[str]:
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, mode, encoding="utf-8")
+    return open(path, mode, encoding="utf-8")

@@ -1,0 +1,119 @@
+"""Free-format MPS files: every column has its bounds spelled out, integers stand between markers, binaries are BV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .digits import texts
+from .names import OBJECTIVE, legal
+from .portable import Portable, remarks
+
+_CHUNK = 200_000  # entries formatted at a time, which bounds the memory
+
+
+def write_mps(content: Portable, stream: IO[str]) -> None:
+    stream.write("".join(f"* {line}\n" for line in remarks(content)))
+    # CBC guesses the format from the columns unless it is told that it is free.
+    stream.write(f"NAME {legal(content.described.name)} FREE\nROWS\n N {OBJECTIVE}\n")
+    program = content.program
+    equal = program.row_lower == program.row_upper
+    at_most = np.isinf(program.row_lower) & np.isfinite(program.row_upper)
+    senses = np.where(equal, "E", np.where(at_most, "L", "G")).tolist()
+    stream.write("".join([f" {sense} {row}\n" for sense, row in zip(senses, content.rows, strict=True)]))
+    stream.write("COLUMNS\n")
+    for lines in _columns(content):
+        stream.write(lines)
+    side = np.where(at_most, program.row_upper, program.row_lower)
+    rows = zip(content.rows, texts(side), (side != 0).tolist(), strict=True)
+    stream.write("RHS\n" + "".join([f" RHS {row} {value}\n" for row, value, shown in rows if shown]))
+    stream.write("BOUNDS\n" + "".join(_bounds(content)))
+    _hessian(content, stream)
+    if len(program.indicators):
+        stream.write("INDICATORS\n")
+        indicators = program.indicators
+        for row, column, value in zip(indicators.row, indicators.column, indicators.value, strict=True):
+            stream.write(f" IF {content.rows[row]} {content.columns[column]} {value}\n")
+    stream.write("ENDATA\n")
+
+
+def _columns(content: Portable) -> Iterator[str]:
+    """The columns as text, a chunk at a time; a column without entries shows a zero in the objective."""
+    program = content.program
+    table = sp.csc_array(sp.vstack([sp.csr_array(program.c.reshape(1, -1)), program.A], format="csc"))
+    table.sort_indices()
+    names = np.array(content.columns, dtype=object)
+    rows = np.array([OBJECTIVE, *content.rows], dtype=object)
+    n = program.n_columns
+    # Runs of columns of one kind: a marker opens and closes each run of integers.
+    turns = np.flatnonzero(np.diff(program.integer.astype(np.int8))) + 1
+    start, inside = 0, False
+    for stop in [*turns.tolist(), n]:
+        if program.integer[start] != inside:
+            inside = not inside
+            yield f" MARKER 'MARKER' '{'INTORG' if inside else 'INTEND'}'\n"
+        while start < stop:
+            end = int(np.searchsorted(table.indptr, table.indptr[start] + _CHUNK, side="right")) - 1
+            end = min(max(end, start + 1), stop)
+            yield _entries(table, names, rows, start, end)
+            start = end
+    if inside:
+        yield " MARKER 'MARKER' 'INTEND'\n"
+
+
+def _entries(table: sp.csc_array, names: NDArray[Any], rows: NDArray[Any], start: int, end: int) -> str:
+    counts = np.diff(table.indptr[start : end + 1])
+    span = slice(table.indptr[start], table.indptr[end])
+    owner = np.repeat(names[start:end], counts).tolist()
+    values = texts(table.data[span])
+    lines = [f" {c} {r} {v}\n" for c, r, v in zip(owner, rows[table.indices[span]].tolist(), values, strict=True)]
+    if not counts.all():
+        empty = (np.flatnonzero(counts == 0) + start).tolist()
+        positions = np.cumsum(counts)[np.array(empty) - start].tolist()
+        for j, at in zip(reversed(empty), reversed(positions), strict=True):
+            lines.insert(at, f" {names[j]} {OBJECTIVE} 0\n")
+    return "".join(lines)
+
+
+def _bounds(content: Portable) -> list[str]:
+    program = content.program
+    lower, upper = program.lower, program.upper
+    kind = np.select(
+        [
+            program.integer & (lower == 0) & (upper == 1),
+            (lower == -np.inf) & (upper == np.inf),
+            (lower == upper) & np.isfinite(lower),
+            upper == np.inf,
+            lower == -np.inf,
+        ],
+        [0, 1, 2, 3, 4],
+        5,
+    ).tolist()
+    lines = []
+    for name, k, low, high in zip(content.columns, kind, texts(lower), texts(upper), strict=True):
+        if k == 0:
+            lines.append(f" BV BND {name}\n")
+        elif k == 1:
+            lines.append(f" FR BND {name}\n")
+        elif k == 2:
+            lines.append(f" FX BND {name} {low}\n")
+        elif k == 3:
+            lines.append(f" LO BND {name} {low}\n PL BND {name}\n")
+        elif k == 4:
+            lines.append(f" MI BND {name}\n UP BND {name} {high}\n")
+        else:  # UP first: some readers let a negative UP reset the lower bound
+            lines.append(f" UP BND {name} {high}\n LO BND {name} {low}\n")
+    return lines
+
+
+def _hessian(content: Portable, stream: IO[str]) -> None:
+    if content.program.Q is None:
+        return
+    lower = sp.coo_array(sp.tril(content.program.Q, format="csc"))
+    stream.write("QUADOBJ\n")
+    for i, j, value in zip(*lower.coords, texts(lower.data), strict=True):
+        stream.write(f" {content.columns[j]} {content.columns[i]} {value}\n")
