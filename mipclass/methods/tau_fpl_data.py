@@ -1,0 +1,128 @@
+"""Data of a tau-FPL ranking problem: rows that are only ever multiplied, and the two classes' weights.
+
+Rows come as a dense array (any float type or order, also a memory map), a CSR matrix, a Dask array in row blocks, or a
+kernel matrix. Everything the training needs of them is X w, X'z and a subset of rows; nothing is copied or upcast as a
+whole, so data that do not fit in memory are read block by block and give the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+BLOCK_BYTES = 1 << 22  # rows are upcast or read in pieces of about 4 MB
+
+
+class Rows:
+    """X as an operator. `dense` float64 arrays in C order take the fast paths."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.shape: tuple[int, int] = (int(X.shape[0]), int(X.shape[1]))
+        self.is_sparse = sp.issparse(X)
+        self.is_lazy = hasattr(X, "dask")
+        self.is_plain = not self.is_sparse and not self.is_lazy and X.dtype == np.float64
+
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """(rows, their float64 values) from top to bottom."""
+        if self.is_lazy:
+            start = 0
+            for block in self.X.blocks:
+                values = np.asarray(block.compute(scheduler="synchronous"), dtype=np.float64)
+                yield slice(start, start + values.shape[0]), values
+                start += values.shape[0]
+            return
+        step = max(1, BLOCK_BYTES // (8 * max(1, self.shape[1])))
+        for start in range(0, self.shape[0], step):
+            rows = slice(start, min(start + step, self.shape[0]))
+            yield rows, np.asarray(self.X[rows], dtype=np.float64)
+
+    def scores(self, w: Vector) -> Vector:
+        """X w."""
+        if self.is_sparse or self.is_plain:
+            return np.asarray(self.X @ w, dtype=np.float64)
+        out = np.empty(self.shape[0])
+        for rows, values in self.blocks():
+            out[rows] = values @ w
+        return out
+
+    def combine(self, z: Vector) -> Vector:
+        """X'z; rows with z = 0 are not read where the storage allows it."""
+        active = np.flatnonzero(z)
+        if self.is_sparse:
+            from ..kernels.topk_smooth import combine_sparse_rows
+
+            X = self.X
+            return combine_sparse_rows(X.data.astype(np.float64, copy=False), X.indices, X.indptr, active, z, X.shape[1])
+        if self.is_plain:
+            if self.X.flags.c_contiguous and active.size < 0.6 * z.size:
+                from ..kernels.topk_smooth import combine_rows
+
+                return combine_rows(self.X, active, z)
+            return np.asarray(self.X.T @ z)
+        out = np.zeros(self.shape[1])
+        for rows, values in self.blocks():
+            if z[rows].any():
+                out += values.T @ z[rows]
+        return out
+
+    def take(self, index: Index) -> Any:
+        """The rows `index` as an array of their own."""
+        picked = self.X[index]
+        return picked.compute(scheduler="synchronous") if self.is_lazy else picked
+
+
+@dataclass(frozen=True)
+class RankingData:
+    """Rows, the positions of the positive and negative ones, their weights, and k (in units of negative weight).
+
+    `total` is the positives' weight sum m. Rows of zero weight belong to neither class.
+    """
+
+    rows: Rows
+    pos: Index
+    neg: Index
+    weight_pos: Vector
+    weight_neg: Vector
+    k: float
+    R: float
+
+    @property
+    def total(self) -> float:
+        return float(self.weight_pos.sum())
+
+    @property
+    def is_unweighted(self) -> bool:
+        return bool((self.weight_pos == 1.0).all() and (self.weight_neg == 1.0).all())
+
+    @classmethod
+    def build(cls, X: Any, y_pm1: Vector, weights: Vector | None, k: float, R: float) -> RankingData:
+        weights = np.ones(y_pm1.size) if weights is None else np.asarray(weights, dtype=np.float64)
+        pos = np.flatnonzero((y_pm1 > 0) & (weights > 0))
+        neg = np.flatnonzero((y_pm1 < 0) & (weights > 0))
+        return cls(Rows(X), pos, neg, weights[pos], weights[neg], float(k), float(R))
+
+    def subsample(self, share: float, seed: int) -> RankingData:
+        """A random share of each class as a problem of its own, k scaled alike; positives and negatives kept apart."""
+        rng = np.random.default_rng(seed)
+
+        def pick(size: int) -> Index:
+            return np.sort(rng.choice(size, max(1, round(share * size)), replace=False))
+
+        p, n = pick(self.pos.size), pick(self.neg.size)
+        X = self.rows.take(np.concatenate([self.pos[p], self.neg[n]]))
+        weight_neg = self.weight_neg[n]
+        k = self.k * float(weight_neg.sum() / self.weight_neg.sum())
+        order = np.arange(p.size + n.size)
+        return RankingData(
+            Rows(X), order[: p.size], order[p.size :], self.weight_pos[p], weight_neg,
+            max(k, float(weight_neg.min())), self.R,
+        )  # fmt: skip
