@@ -70,6 +70,12 @@ def project_topk_simplex(
     return p, q
 
 
+def check_projection_input(alpha: ArrayLike, beta: ArrayLike, k: int) -> tuple[Floats, Floats, int]:
+    """alpha and beta as float64 vectors and k as an integer, or an InvalidInputError."""
+    a, b = (_vector(name, v).astype(np.float64, copy=False) for name, v in (("alpha", alpha), ("beta", beta)))
+    return a, b, _positive_integer("k", k)
+
+
 def project_capped_simplex(v: ArrayLike, total: float = 1.0, cap: float = np.inf) -> Floats:
     """The nearest point to v of {p : sum(p) = total, 0 <= p_j <= cap}, the continuous quadratic knapsack."""
     x = _vector("v", v)

@@ -35,6 +35,9 @@ FAMILIES: dict[str, str] = {
 
 METHODS: dict[str, str] = {
     "slp": "mipclass.methods.successive_lp:SuccessiveLP",
+    "fista": "mipclass.methods.tau_fpl:Fista",
+    "lbfgs": "mipclass.methods.tau_fpl:LBFGS",
+    "topk": "mipclass.methods.topk:TopK",
 }
 
 AUTO_METHODS = ("exact", "slp", "outlier-path", "rgd-tree", "lbfgs", "topk")

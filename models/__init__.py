@@ -10,11 +10,13 @@ from .constraints import (
     Monotone,
     RateParity,
 )
-from .losses import AverageViolation, Hinge, Logistic, Sigmoid, Squared, SquaredHinge, ZeroOne
+from .false_positive import neyman_pearson, tau_fpl, tau_fpl_dual, tau_fpl_kernel
+from .losses import AverageViolation, Hinge, Logistic, Sigmoid, Squared, SquaredHinge, TopKRanking, ZeroOne
 from .penalties import L0, L1, L2
 from .polyhedral import polyhedral, rlp
 from .rules import Linear, Polyhedron
 from .svm import hinge_svm
+from .topk_projection import topk_projection
 from .zero_one import zero_one
 
 __all__ = [
@@ -40,9 +42,15 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "Term",
+    "TopKRanking",
     "ZeroOne",
     "hinge_svm",
+    "neyman_pearson",
     "polyhedral",
     "rlp",
+    "tau_fpl",
+    "tau_fpl_dual",
+    "tau_fpl_kernel",
+    "topk_projection",
     "zero_one",
 ]

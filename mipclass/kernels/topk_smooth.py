@@ -1,8 +1,8 @@
 """The mean of the k largest scores, smoothed, and the matrix products of its gradient.
 
 For weights o_j >= 0 the weighted top-k mean is T(s) = max {g.s : 0 <= g_j <= o_j/k, sum g = 1}. Subtracting
-(k eps/2) sum g_j^2/o_j makes it smooth: T_eps <= T <= T_eps + eps/2, with gradient g_j = o_j c_j/k, c = clip((s - theta)/eps, 0, 1)
-and theta such that sum o_j c_j = k: a projection onto a capped simplex.
+(k eps/2) sum g_j^2/o_j makes it smooth: T_eps <= T <= T_eps + eps/2, with gradient g_j = o_j c_j/k for
+c = clip((s - theta)/eps, 0, 1) and theta such that sum o_j c_j = k: a projection onto a capped simplex.
 """
 
 from __future__ import annotations
@@ -65,17 +65,6 @@ def smooth_top_mean(s: Vector, o: Vector, theta: float, eps: float) -> tuple[flo
         first += o[j] * c * s[j]
         square += o[j] * c * c
     return mass, first, square
-
-
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def hinge_sums(s: Vector, o: Vector, level: float) -> tuple[float, float]:
-    """(sum o h, sum o h^2) for the hinges h = [1 + level - s]_+."""
-    first, square = 0.0, 0.0
-    for i in range(s.size):
-        h = max(1.0 + level - s[i], 0.0)
-        first += o[i] * h
-        square += o[i] * h * h
-    return first, square
 
 
 @njit(cache=True, fastmath=FAST)

@@ -8,7 +8,7 @@ whole, so data that do not fit in memory are read block by block and give the sa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class Rows:
     """X as an operator. `dense` float64 arrays in C order take the fast paths."""
 
     def __init__(self, X: Any) -> None:
-        self.X = X
+        self.X = np.asarray(X) if isinstance(X, np.memmap) else X  # a view of the same file; kernels know plain arrays
         self.shape: tuple[int, int] = (int(X.shape[0]), int(X.shape[1]))
         self.is_sparse = sp.issparse(X)
         self.is_lazy = hasattr(X, "dask")
@@ -61,12 +61,14 @@ class Rows:
             from ..kernels.topk_smooth import combine_sparse_rows
 
             X = self.X
-            return combine_sparse_rows(X.data.astype(np.float64, copy=False), X.indices, X.indptr, active, z, X.shape[1])
+            return combine_sparse_rows(
+                X.data.astype(np.float64, copy=False), X.indices, X.indptr, active, z, X.shape[1]
+            )
         if self.is_plain:
             if self.X.flags.c_contiguous and active.size < 0.6 * z.size:
                 from ..kernels.topk_smooth import combine_rows
 
-                return combine_rows(self.X, active, z)
+                return np.asarray(combine_rows(self.X, active, z))
             return np.asarray(self.X.T @ z)
         out = np.zeros(self.shape[1])
         for rows, values in self.blocks():
@@ -109,6 +111,9 @@ class RankingData:
         pos = np.flatnonzero((y_pm1 > 0) & (weights > 0))
         neg = np.flatnonzero((y_pm1 < 0) & (weights > 0))
         return cls(Rows(X), pos, neg, weights[pos], weights[neg], float(k), float(R))
+
+    def with_R(self, R: float) -> RankingData:
+        return replace(self, R=float(R))
 
     def subsample(self, share: float, seed: int) -> RankingData:
         """A random share of each class as a problem of its own, k scaled alike; positives and negatives kept apart."""

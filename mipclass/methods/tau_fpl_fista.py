@@ -122,7 +122,9 @@ def train_dual(
     dual = Dual(data, gram)
     if start is None:
         guess = np.random.default_rng(run.seed).random(data.rows.shape[0]) if paper_epsilon is not None else None
-        start = _first_point(data) if guess is None else np.where(np.isin(np.arange(guess.size), data.pos), guess, -guess)
+        start = (
+            _first_point(data) if guess is None else np.where(np.isin(np.arange(guess.size), data.pos), guess, -guess)
+        )
     here = dual.point(dual.project(start))
     value = dual.value(here)
     objective, bound = dual.bounds(here)

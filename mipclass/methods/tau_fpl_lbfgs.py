@@ -46,24 +46,23 @@ class Trained:
 
 
 class SmoothedLoss:
-    """The loss at given scores with T_eps in place of T; remembers the last threshold as its next guess."""
+    """T_eps and its duals at given scores; remembers the last threshold as its next guess."""
 
     def __init__(self, data: RankingData, eps: float) -> None:
         from ..kernels import topk_smooth
 
         self.data, self.eps, self.theta, self.kernels = data, eps, 0.0, topk_smooth
 
-    def __call__(self, pos: Vector, neg: Vector) -> tuple[float, float]:
-        """(loss, T_eps); sets theta."""
+    def top(self, neg: Vector) -> float:
+        """T_eps; sets theta."""
         data, kernels = self.data, self.kernels
         low, high = float(neg.min()) - self.eps, float(neg.max())
         self.theta = kernels.smooth_threshold(neg, data.weight_neg, data.k, self.eps, self.theta, low, high)
         mass, first, square = kernels.smooth_top_mean(neg, data.weight_neg, self.theta, self.eps)
-        top = (first - 0.5 * self.eps * square) / mass
-        return kernels.hinge_sums(pos, data.weight_pos, top)[1] / data.total, top
+        return float((first - 0.5 * self.eps * square) / mass)
 
     def duals(self, pos: Vector, neg: Vector, top: float) -> tuple[Vector, Vector, float]:
-        """(alpha, g, A) at the scores of the last call: alpha = 2 o [1 - s + T_eps]_+, g the weights of the top."""
+        """(alpha, g, A) at scores whose T_eps was asked for last: alpha = 2 o [1 - s + T_eps]_+, g the weights of the top."""
         alpha = 2.0 * self.data.weight_pos * np.maximum(1.0 + top - pos, 0.0)
         g = self.data.weight_neg * np.clip((neg - self.theta) / self.eps, 0.0, 1.0)
         return alpha, g / g.sum(), float(alpha.sum())
@@ -88,7 +87,7 @@ def _descend(data: RankingData, run: Run, at: Trained, tolerance: float, max_ite
     previous: tuple[Vector, Vector] | None = None
     while True:
         pos, neg = scores[data.pos], scores[data.neg]
-        value, top = loss(pos, neg)
+        top = loss.top(neg)
         alpha, g, A = loss.duals(pos, neg, top)
         z = np.zeros(scores.size)
         z[data.pos], z[data.neg] = alpha, -A * g
@@ -113,7 +112,9 @@ def _descend(data: RankingData, run: Run, at: Trained, tolerance: float, max_ite
             continue
         direction = -_times_inverse_hessian(best.pairs, gradient)
         along = data.rows.scores(direction)
-        step = _line_search(loss, w, direction, pos, neg, along[data.pos], along[data.neg], float(gradient @ direction), R)
+        step = _line_search(
+            loss, w, direction, pos, neg, along[data.pos], along[data.neg], float(gradient @ direction), R
+        )
         if step == 0.0:
             best.pairs.clear()
             loss.eps *= 0.3
@@ -170,8 +171,7 @@ def _line_search(
 
     def slope(t: float) -> float:
         p, n = pos + t * along_pos, neg + t * along_neg
-        _, top = loss(p, n)
-        alpha, g, A = loss.duals(p, n, top)
+        alpha, g, A = loss.duals(p, n, loss.top(n))
         return (A * float(g @ along_neg) - float(alpha @ along_pos)) / total + R * (wd + t * dd)
 
     low, slope_low, high, slope_high = 0.0, slope0, np.inf, np.inf

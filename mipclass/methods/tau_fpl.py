@@ -1,0 +1,158 @@
+"""tau-FPL as solvers: `lbfgs` (smoothed primal, the default) and `fista` (the paper's dual projected gradient)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import MipclassWarning
+from ..model import Model
+from ..models.false_positive import KernelRanking
+from ..models.losses import TopKRanking
+from ..models.penalties import L2
+from ..models.rules import Linear
+from ..options import Option, Options, number, one_of
+from ..result import Claim, Outcome, Status, Values
+from ..run import Run
+from .base import Method
+from .tau_fpl_data import RankingData
+from .tau_fpl_lbfgs import Trained, train
+
+TOLERANCE = Option(1e-3, "relative duality gap to stop at when solve(gap=...) is left at 0", number(at_least=0))
+NORMAL_FORM = "it solves c * L2() + a * TopKRanking(k) with rule Linear() (models.tau_fpl)"
+
+
+def refuse(problem: Any) -> str | None:
+    """Why a problem is not a tau-FPL ranking problem, or None."""
+    if not isinstance(problem, Model) or problem.term(TopKRanking) is None:
+        return f"{NORMAL_FORM}."
+    if problem.constraints:
+        return f"{NORMAL_FORM}, without constraints; for those use a QP solver such as 'piqp' or 'highs'."
+    if {type(term) for _, term in problem.terms} != {TopKRanking, L2} or problem.term(L2) is None:
+        return f"{NORMAL_FORM}, one of each; other terms need a QP solver."
+    if not isinstance(problem.rule, Linear):
+        return f"{NORMAL_FORM}; the rule is {type(problem.rule).__name__}."
+    if not all(coefficient > 0 for coefficient, _ in problem.terms):
+        return f"{NORMAL_FORM} with c > 0 and a > 0; without the penalty the weights may grow without limit."
+    return None
+
+
+def ranking_data(problem: Model) -> tuple[RankingData, float]:
+    """The problem divided by the loss's coefficient, and that coefficient."""
+    ridge, loss = problem.term(L2), problem.term(TopKRanking)
+    assert ridge is not None
+    assert loss is not None
+    data = RankingData.build(problem.X, problem.y_pm1, problem.weights, loss[1].k, 2.0 * ridge[0] / loss[0])
+    return data, loss[0]
+
+
+def warn_of_collapse(w: Any, data: RankingData) -> bool:
+    """w = 0 (P = 1) is optimal when the positives' mean is an average of k negatives; say so and what to do."""
+    if np.any(w):
+        return False
+    share = data.k / float(data.weight_neg.sum())
+    warnings.warn(
+        f"the ranking problem has collapsed: w = 0 is optimal within the asked gap for k = {data.k:g} ({share:.3g} of "
+        "the negatives), because the mean of the positives cannot be told from an average of k negatives. Use a larger "
+        f"tau for the ranking (ranking_tau={min(0.99, 2 * share):.3g} or more), other features, or a kernel.",
+        MipclassWarning,
+        stacklevel=4,
+    )
+    return True
+
+
+def outcome(
+    data: RankingData, factor: float, values: Values, objective: float, bound: float, status: Status, iterations: int,
+    extra: dict[str, Any],
+) -> Outcome:  # fmt: skip
+    extra["collapsed"] = warn_of_collapse(values["w" if "w" in values else "c"], data)
+    claim: Claim = "proven" if status is Status.OPTIMAL else "heuristic"
+    return Outcome(status, claim, values, factor * objective, factor * bound, iterations=iterations, extra=extra)
+
+
+class LBFGS(Method):
+    """L-BFGS on the primal with a smoothed top-k mean; see tau_fpl_lbfgs."""
+
+    name: ClassVar[str] = "lbfgs"
+    promise: ClassVar[str] = "proven: within the asked relative duality gap (1e-3 by default)"
+    options: ClassVar[Options] = {
+        "tolerance": TOLERANCE,
+        "max_iterations": Option(2000, "iterations at most", number(at_least=1, integer=True)),
+    }
+
+    def refuses(self, problem: Any) -> str | None:
+        return refuse(problem)
+
+    def solve(self, problem: Model, run: Run) -> Outcome:
+        data, factor = ranking_data(problem)
+        start = run.warm_start.get("w") if run.warm_start is not None else None
+        found = train(data, run, run.gap or run.options["tolerance"], run.options["max_iterations"], start)
+        assert found.status is not None
+        extra = {"relative_gap": found.gap, "eps": found.eps}
+        values = {"w": found.w, "b": np.zeros(())}
+        return outcome(data, factor, values, found.objective, found.bound, found.status, found.iterations, extra)
+
+
+class Fista(Method):
+    """Algorithm 1 of Zhang et al. (2018) with acceleration, backtracking and restart; see tau_fpl_fista."""
+
+    name: ClassVar[str] = "fista"
+    promise: ClassVar[str] = "proven: within the asked relative duality gap (1e-3 by default)"
+    options: ClassVar[Options] = {
+        "tolerance": TOLERANCE,
+        "max_iterations": Option(20_000, "iterations at most", number(at_least=1, integer=True)),
+        "variant": Option(
+            "gap",
+            "'gap' stops on the duality gap; 'paper' stops when g changes by at most epsilon",
+            one_of("gap", "paper"),
+        ),
+        "epsilon": Option(1e-3, "the paper's stopping threshold, for variant='paper'", number(at_least=0)),
+    }
+
+    def refuses(self, problem: Any) -> str | None:
+        if isinstance(problem, KernelRanking):
+            return None
+        reason = refuse(problem)
+        if reason is not None:
+            return reason
+        data, _ = ranking_data(problem)
+        if not data.is_unweighted or data.k != int(data.k):
+            return "its projection takes points of weight one and a whole k; use solver='lbfgs' for weighted points."
+        return None
+
+    def solve(self, problem: Model | KernelRanking, run: Run) -> Outcome:
+        from .tau_fpl_fista import train_dual
+
+        gram = None
+        if isinstance(problem, KernelRanking):
+            gram, factor = problem.K, 1.0
+            data = RankingData.build(gram, problem.y_pm1, None, problem.k, problem.R)
+        else:
+            data, factor = ranking_data(problem)
+        epsilon = run.options["epsilon"] if run.options["variant"] == "paper" else None
+        tolerance = run.gap or run.options["tolerance"]
+        found = train_dual(data, run, tolerance, run.options["max_iterations"], gram=gram, paper_epsilon=epsilon)
+        assert found.status is not None
+        extra = {"relative_gap": found.gap, "alpha": found.z[data.pos], "beta": -found.z[data.neg]}
+        if gram is not None:
+            values = {"c": found.z / (data.total * data.R)}
+        else:
+            values = {"w": found.w, "b": np.zeros(())}
+        return outcome(data, factor, values, found.objective, found.bound, found.status, found.iterations, extra)
+
+
+def train_path(
+    data: RankingData, R_values: Sequence[float], run: Run, tolerance: float = 1e-3, max_iterations: int = 2000
+) -> dict[float, Trained]:
+    """Solutions for several R, each started from the one before; large R first, where w is small."""
+    found: dict[float, Trained] = {}
+    start = None
+    for R in sorted(R_values, reverse=True):
+        found[R] = train(data.with_R(R), run, tolerance, max_iterations, start)
+        start = found[R].w
+        if run.stop() is not None:
+            break
+    return found

@@ -1,0 +1,75 @@
+"""Projection onto the top-k simplex as a quadratic program, for any QP solver and for the method made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..builder import Builder
+from ..data import Array
+from ..program import Program
+from ..projections import check_projection_input
+from ..result import Values
+
+
+@dataclass(frozen=True, eq=False)
+class TopKProjection:
+    """See `topk_projection`."""
+
+    alpha: Array
+    beta: Array
+    k: int
+    name: str = "topk_projection"
+
+    def program(self) -> Program:
+        build = Builder(self.name)
+        alpha = build.variables("alpha", len(self.alpha), lower=0.0)
+        beta = build.variables("beta", len(self.beta), lower=0.0)
+        total = build.variables("total")
+        build.subject_to("sum_alpha", alpha.sum() - total == 0)
+        build.subject_to("sum_beta", beta.sum() - total == 0)
+        build.subject_to("cap", beta - total / self.k * np.ones(len(self.beta)) <= 0)
+        build.add_square(alpha - self.alpha, 0.5)
+        build.add_square(beta - self.beta, 0.5)
+        return build.build()
+
+    def decode(self, x: Array) -> Values:
+        m, n = len(self.alpha), len(self.beta)
+        return {"alpha": x[:m], "beta": x[m : m + n]}
+
+    def encode(self, values: Mapping[str, Any]) -> Array:
+        alpha = np.asarray(values["alpha"], dtype=np.float64)
+        return np.concatenate([alpha, np.asarray(values["beta"], dtype=np.float64), [alpha.sum()]])
+
+    def recount(self, values: Mapping[str, Any]) -> float:
+        """Half the squared distance to the point."""
+        return 0.5 * float(np.sum((values["alpha"] - self.alpha) ** 2) + np.sum((values["beta"] - self.beta) ** 2))
+
+    def violations(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """How far values leave the set, beyond rounding at the scale of the data."""
+        alpha, beta = np.asarray(values["alpha"]), np.asarray(values["beta"])
+        scale = max(1.0, float(np.abs(self.alpha).max()), float(np.abs(self.beta).max()), float(alpha.sum()))
+        found = {
+            "alpha, beta >= 0": -min(float(alpha.min()), float(beta.min())),
+            "sum alpha = sum beta": abs(float(alpha.sum() - beta.sum())),
+            "beta <= sum(alpha)/k": float(beta.max() - alpha.sum() / self.k),
+        }
+        return {name: amount for name, amount in found.items() if amount > 1e-6 * scale}
+
+
+def topk_projection(alpha: Any, beta: Any, k: int) -> TopKProjection:
+    """The nearest point of the top-k simplex (Zhang et al. 2018, (9)).
+
+    Data        alpha0 in R^m, beta0 in R^n, an integer k >= 1
+    Variables   alpha in R^m, beta in R^n, total
+    Minimise    1/2 |alpha - alpha0|^2 + 1/2 |beta - beta0|^2
+    Subject to  sum alpha = total,  sum beta = total,  beta_j <= total/k,  alpha >= 0,  beta >= 0
+    Size        m + n + 1 columns, n + 2 rows
+    Reference   A. Zhang et al.: tau-FPL: Tolerance-Constrained Learning in Linear Time. AAAI 2018, problem (9).
+
+    `mipclass.project_topk_simplex` answers the same question without a model around it.
+    """
+    return TopKProjection(*check_projection_input(alpha, beta, k))
