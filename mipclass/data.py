@@ -162,3 +162,33 @@ def _class_weights(
     if not min(factors) >= 0:
         raise InvalidInputError("class_weight holds a negative weight; weights must be >= 0.")
     return factors
+
+
+def finite_vector(name: str, value: ArrayLike) -> NDArray[Any]:
+    """A contiguous vector of finite float64 or float32 numbers, the input itself where it is one; or a clear error."""
+    array = np.asarray(value)
+    if array.dtype != np.float32:
+        try:
+            array = array.astype(np.float64, copy=False)
+        except (TypeError, ValueError) as err:
+            raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.") from err
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidInputError(
+            f"{name} must be a one-dimensional array with at least one entry; got shape {array.shape}."
+        )
+    # A finite sum proves all entries finite in one pass; an overflowing sum of finite entries needs the longer look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(array.sum(dtype=np.float64))
+    if suspicious and not np.isfinite(array).all():
+        at = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise InvalidInputError(
+            f"{name} must be finite; entry {at} is {array[at]}. Remove or impute such entries first."
+        )
+    return np.ascontiguousarray(array)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """A whole number >= 1, or a clear error."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidInputError(f"{name} must be an integer >= 1; got {value!r}.")
+    return int(value)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .data import finite_vector, positive_integer
 from .errors import InvalidInputError
 
 Floats = NDArray[Any]
@@ -49,10 +50,10 @@ def project_topk_simplex(
     >>> p, q
     (array([2., 0.]), array([1., 1., 0.]))
     """
-    a, b = _vector("alpha", alpha), _vector("beta", beta)
+    a, b = finite_vector("alpha", alpha), finite_vector("beta", beta)
     if a.dtype != b.dtype:
         a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
-    k = _positive_integer("k", k)
+    k = positive_integer("k", k)
     if method not in METHODS:
         raise InvalidInputError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
     p = _destination("alpha", alpha, a, overwrite)
@@ -70,15 +71,9 @@ def project_topk_simplex(
     return p, q
 
 
-def check_projection_input(alpha: ArrayLike, beta: ArrayLike, k: int) -> tuple[Floats, Floats, int]:
-    """alpha and beta as float64 vectors and k as an integer, or an InvalidInputError."""
-    a, b = (_vector(name, v).astype(np.float64, copy=False) for name, v in (("alpha", alpha), ("beta", beta)))
-    return a, b, _positive_integer("k", k)
-
-
 def project_capped_simplex(v: ArrayLike, total: float = 1.0, cap: float = np.inf) -> Floats:
     """The nearest point to v of {p : sum(p) = total, 0 <= p_j <= cap}, the continuous quadratic knapsack."""
-    x = _vector("v", v)
+    x = finite_vector("v", v)
     if not total >= 0.0 or not np.isfinite(total):
         raise InvalidInputError(f"total must be a finite number >= 0; got {total!r}.")
     if not cap > 0.0 or total > cap * x.size:
@@ -103,7 +98,7 @@ def project_simplex(v: ArrayLike, total: float = 1.0) -> Floats:
 
 def project_topk_cone(v: ArrayLike, k: int) -> Floats:
     """The nearest point to v of the top-k cone {p : 0 <= p_j <= sum(p)/k} of Lapin, Hein and Schiele (2015)."""
-    return _project_cone(_vector("v", v), _positive_integer("k", k))[0]
+    return _project_cone(finite_vector("v", v), positive_integer("k", k))[0]
 
 
 def project_topk_simplex_radius(v: ArrayLike, k: int, radius: float = 1.0) -> Floats:
@@ -113,7 +108,7 @@ def project_topk_simplex_radius(v: ArrayLike, k: int, radius: float = 1.0) -> Fl
     """
     if not radius > 0.0 or not np.isfinite(radius):
         raise InvalidInputError(f"radius must be a finite number > 0; got {radius!r}.")
-    x, k = _vector("v", v), _positive_integer("k", k)
+    x, k = finite_vector("v", v), positive_integer("k", k)
     point, total = _project_cone(x, k)
     return point if total <= radius else project_capped_simplex(x, radius, radius / k)
 
@@ -128,34 +123,6 @@ def _project_cone(x: Floats, k: int) -> tuple[Floats, float]:
     found = cone_thresholds(x, k)
     shift_and_clip(x, found.pb, found.y, found.C / k, out)
     return out, found.C
-
-
-def _vector(name: str, value: ArrayLike) -> Floats:
-    array = np.asarray(value)
-    if array.dtype != np.float32:
-        try:
-            array = array.astype(np.float64, copy=False)
-        except (TypeError, ValueError) as err:
-            raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.") from err
-    if array.ndim != 1 or array.size == 0:
-        raise InvalidInputError(
-            f"{name} must be a one-dimensional array with at least one entry; got shape {array.shape}."
-        )
-    # A finite sum proves all entries finite in one pass; an overflowing sum of finite entries needs the longer look.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(array.sum(dtype=np.float64))
-    if suspicious and not np.isfinite(array).all():
-        at = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise InvalidInputError(
-            f"{name} must be finite; entry {at} is {array[at]}. Remove or impute such entries first."
-        )
-    return np.ascontiguousarray(array)
-
-
-def _positive_integer(name: str, value: Any) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidInputError(f"{name} must be an integer >= 1; got {value!r}.")
-    return int(value)
 
 
 def _destination(name: str, given: ArrayLike, used: Floats, overwrite: bool) -> Floats:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder
-from ..data import Array
+from ..data import Array, finite_vector, positive_integer
 from ..program import Program
-from ..projections import check_projection_input
 from ..result import Values
 
 
@@ -72,4 +71,5 @@ def topk_projection(alpha: Any, beta: Any, k: int) -> TopKProjection:
 
     `mipclass.project_topk_simplex` answers the same question without a model around it.
     """
-    return TopKProjection(*check_projection_input(alpha, beta, k))
+    a, b = (finite_vector(name, v).astype(np.float64, copy=False) for name, v in (("alpha", alpha), ("beta", beta)))
+    return TopKProjection(a, b, positive_integer("k", k))
