@@ -50,8 +50,8 @@ def as_json(value: Any) -> Any:
 
 
 def result_as_json(result: Result) -> dict[str, Any]:
-    names = ("status", "claim", "objective", "bound", "gap", "recounted", "certified", "seconds", "nodes", "iterations")
-    names += ("solver", "version", "raw_status", "values")
+    why = ["status", "claim", "objective", "bound", "gap", "recounted", "certified"]
+    names = [*why, "seconds", "nodes", "iterations", "solver", "version", "raw_status", "values"]
     return {name: as_json(getattr(result, name)) for name in names}
 
 
@@ -165,14 +165,14 @@ def declare(data: Path, target: str | None, model: str, fpr: float | None, max_f
     if max_features is not None:
         constraints.append(models.MaxFeatures(max_features))
     objectives = {
-        "zero-one": lambda: models.ZeroOne(),
-        "hinge": lambda: 0.5 * models.L2() + C * models.Hinge(),
-        "hinge-l1": lambda: models.L1() + C * models.Hinge(),
+        "zero-one": 1.0 * models.ZeroOne(),
+        "hinge": 0.5 * models.L2() + C * models.Hinge(),
+        "hinge-l1": models.L1() + C * models.Hinge(),
     }
     if model not in objectives:
         raise InvalidInputError(f"--model must be one of {', '.join(objectives)}; got {model!r}.")
     return models.Model(
-        table.X, table.y, minimize=objectives[model](), subject_to=constraints, feature_names=table.feature_names
+        table.X, table.y, minimize=objectives[model], subject_to=constraints, feature_names=table.feature_names
     )
 
 

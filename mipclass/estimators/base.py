@@ -73,4 +73,5 @@ class LinearClassifier(BinaryClassifier):
 
     def decision_function(self, X: Any) -> Array:
         X = self._check_new(X)
-        return np.asarray(X @ self.coef_[0], dtype=np.float64) + self.intercept_[0]
+        scores: Array = np.asarray(X @ self.coef_[0], dtype=np.float64) + self.intercept_[0]
+        return scores
