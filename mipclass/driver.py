@@ -15,6 +15,8 @@ from .methods.base import Method
 from .model import Problem
 from .options import resolve_options
 from .program import Array, Feature, Program
+from .reductions.base import Reduction
+from .reductions.change_of_basis import ChangeOfBasis
 from .reductions.indicator_to_bigm import IndicatorToBigM
 from .result import Claim, Outcome, Result, Status, Values
 from .run import Callback, Run, interruptible
@@ -167,20 +169,27 @@ def _start_values(warm_start: Result | Mapping[str, Any] | None) -> Values | Non
 
 def _through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     program = problem.program()
-    reduction = IndicatorToBigM()
-    reduced, receipt = program, None
-    if Feature.INDICATOR not in backend.features and len(program.indicators):
-        reduced, receipt = reduction.apply(program)
+    steps: list[Reduction] = [] if Feature.INDICATOR in backend.features else [IndicatorToBigM()]
+    basis = getattr(problem, "basis", None)
+    if basis is not None:
+        steps.append(ChangeOfBasis(basis()))
+    reduced, receipts = program, []
+    for step in steps:
+        reduced, receipt = step.apply(reduced)
+        receipts.append(receipt)
     missing = reduced.needs - backend.features
     if missing:
         raise UnsupportedProgramError(_cannot(problem, backend, reduced, missing))
-    start = problem.encode(run.warm_start) if run.warm_start is not None else None
-    if start is not None:
-        run.warm_start = {"x": reduction.forward(start, receipt) if receipt is not None else start}
+    if run.warm_start is not None:
+        start = problem.encode(run.warm_start)
+        for step, receipt in zip(steps, receipts, strict=True):
+            start = step.forward(start, receipt)
+        run.warm_start = {"x": start}
     solution = backend.solve(reduced, run)
     x = solution.x
-    if x is not None and receipt is not None:
-        x = reduction.undo(x, receipt)
+    if x is not None:
+        for step, receipt in zip(reversed(steps), reversed(receipts), strict=True):
+            x = step.undo(x, receipt)
     return _outcome(problem, program, solution, x)
 
 

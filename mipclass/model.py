@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from .builder import Builder
@@ -247,6 +248,7 @@ class Declaration:
         self.points = model.points
         self.scores: Affine | None = None
         self.notes: list[str] = []
+        self.units: dict[str, Any] = {}
         self._row_names: set[str] = set()
 
     @property
@@ -431,6 +433,25 @@ class Model:
         for _, term in self.terms:
             start |= term.encode(d, start)
         return program.join({name: value for name, value in start.items() if name in known})
+
+    def basis(self) -> Any:
+        """T with x = T x', in which the program is better conditioned; None when no part asked for it.
+
+        `units` of the declaration hold w's units s and the point m around which scores are measured:
+        w = diag(s) w',  b = b' - m.w.
+        """
+        d, program = self._declaration()
+        if not d.units or any(d.builder.has(name) and d.builder.is_integer(name) for name in ("w", "b")):
+            return None
+        w = program.block("w")
+        diagonal = np.ones(program.n_columns)
+        diagonal[w.slice] = d.units["w"]
+        T = sp.diags_array(diagonal, format="csr")
+        if d.builder.has("b"):
+            b = program.block("b").start
+            shift = -(d.units["mean"] * d.units["w"])
+            T = T + sp.csr_array((shift, (np.full(w.size, b), np.arange(w.start, w.stop))), shape=T.shape)
+        return sp.csr_array(T)
 
     def scope(self) -> str:
         """Within which limits an optimum of `program()` is an optimum of the problem; empty when there are none."""

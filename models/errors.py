@@ -41,9 +41,11 @@ class Box:
     spread_i = sum_j |x_ij - mean_j| reach_j >= |w.(x_i - mean)|,   radius = max_i spread_i,
     factor * y_i (w.x_i + b) >= 1 for a correct point,   |b + w.mean| <= offset,
     M_i = 1 + factor (spread_i + offset) >= 1 - factor y_i (w.x_i + b).
+    unit_j = 1 / max_i |x_ij - mean_j|, in which weights have comparable size.
     """
 
     reach: Array
+    unit: Array
     mean: Array
     offset: float
     factor: float
@@ -90,6 +92,7 @@ def _declare_box(d: Declaration, box: Box) -> None:
         d.builder.subject_to("centre_above", centre >= -box.offset)
         d.builder.subject_to("centre_below", centre <= box.offset)
     d.notes.append(box.scope)
+    d.units = {"w": box.unit, "mean": box.mean}
 
 
 def encode_errors(d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,15 +123,15 @@ def find_box(d: Declaration) -> Box | None:
     X = d.points.X.toarray() if hasattr(d.points.X, "toarray") else d.points.X
     mean = X.mean(axis=0) if rule.intercept is not False else np.zeros(d.data.d)
     deviation = np.abs(X - mean)
+    largest = deviation.max(axis=0)
+    unit = np.divide(1.0, largest, out=np.ones_like(largest), where=largest > 0)
     reach = _user_reach(d)
     scale_free = _is_scale_free(d.model)
     factor, scope = 1.0, ""
     if not np.isfinite(reach).all():
         if scale_free:
-            largest = deviation.max(axis=0)
-            unit = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
             K = _largest_scale(float((deviation @ unit).max()))
-            reach = K * unit
+            reach = np.where(largest > 0, K * unit, 0.0)
             scope = f"among rules whose correct points have margin >= {1 / K:.3g} when scaled to |w_j| max_i |x_ij - mean_j| <= 1"
         else:
             budget = _penalty_budget(d.model)
@@ -141,7 +144,13 @@ def find_box(d: Declaration) -> Box | None:
     spread = deviation @ reach
     offset = float(spread.max()) + 1.0 if rule.intercept is not False else 0.0
     return Box(
-        reach, mean, offset, factor, 1.0 + factor * (spread + offset), scope or f"within |w_j| <= {reach.max():.6g}"
+        reach,
+        unit,
+        mean,
+        offset,
+        factor,
+        1.0 + factor * (spread + offset),
+        scope or f"within |w_j| <= {reach.max():.6g}",
     )
 
 
