@@ -73,10 +73,10 @@ def polytope_distance(
     status = None
     while status is None:
         walk.look()
-        if walk.gap <= epsilon * walk.norm2:
-            status = Status.OPTIMAL
-        elif walk.norm2 <= space.zero:
+        if walk.norm2 <= space.zero:
             status = Status.INFEASIBLE
+        elif walk.gap <= epsilon * walk.norm2:
+            status = Status.OPTIMAL
         elif walk.steps >= max_steps or walk.stuck:
             status = Status.ITERATION_LIMIT
         else:
