@@ -26,7 +26,7 @@ from scipy.linalg import solve_triangular
 
 from ..result import Status
 from ..run import Run
-from .slab import Array, Points, rows
+from .slab import Array, Points, dense_rows
 
 Kernel = Callable[[Points, Points], Array]
 Pair = tuple[int, int]
@@ -104,7 +104,7 @@ class LinearSpace:
         self.zero = float((64 * np.finfo(float).eps) ** 2 * self.squares.max() * max(1, d))
 
     def vertex(self, pair: Pair) -> Array:
-        both = rows(self.points, np.array([pair[0], self.n1 + pair[1]]))
+        both = dense_rows(self.points, np.array([pair[0], self.n1 + pair[1]]))
         return np.asarray(both[0] - both[1])
 
     def project(self, x: Array) -> Array:
@@ -164,7 +164,7 @@ class Walk:
         if isinstance(space, LinearSpace):
             if space.origin_class:
                 return int(np.argmin(space.squares[: space.n1])), 0
-            start = rows(space.points, np.array([space.n1]))[0]
+            start = dense_rows(space.points, np.array([space.n1]))[0]
             distance = space.squares - 2 * space.project(start)
             return int(np.argmin(distance[: space.n1])), 0
         return 0, 0
@@ -286,7 +286,8 @@ class CorrectiveWalk(Walk):
                 self.weights = target
                 break
             falling = target < self.weights
-            ratio = np.where(falling & (target <= 1e-14), self.weights / np.where(falling, self.weights - target, 1.0), np.inf)
+            leaving = falling & (target <= 1e-14)
+            ratio = np.where(leaving, self.weights / np.where(falling, self.weights - target, 1.0), np.inf)
             share = min(1.0, float(ratio.min()))
             self.weights = self.weights + share * (target - self.weights)
             self.weights = np.maximum(self.weights, 0.0)
@@ -306,7 +307,7 @@ def delete_row(factor: Array, k: int) -> Array:
     m = factor.shape[0]
     kept: NDArray[np.bool_] = np.arange(m) != k
     out = factor[np.ix_(kept, kept)]
-    tail = out[k:, k:]
+    tail = out[k:, k:]  # a view
     x = factor[k + 1 :, k].copy()
     for i in range(m - 1 - k):
         diagonal = np.hypot(tail[i, i], x[i])
@@ -315,5 +316,4 @@ def delete_row(factor: Array, k: int) -> Array:
         if i + 1 < m - 1 - k:
             tail[i + 1 :, i] = (tail[i + 1 :, i] + sine * x[i + 1 :]) / cosine
             x[i + 1 :] = cosine * x[i + 1 :] - sine * tail[i + 1 :, i]
-    out[k:, k:] = tail
     return np.asarray(out)

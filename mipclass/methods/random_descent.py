@@ -22,12 +22,12 @@ import numpy as np
 
 from ..result import Status
 from ..run import Run
-from .slab import Array, Budget, Ints, Points, Slabs, project, rows, slabs
+from .slab import Array, Budget, Cloud, Ints, Slabs, slabs, worst
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How a tree grows; see the module's text for the letters."""
+    """How a tree grows; see the module's text for the letters. Classes above `subsample` points rank children on a sample."""
 
     height: int = 5
     max_nodes: int = 5
@@ -46,22 +46,23 @@ def sample_size(height: int, delta: float, mu: float, *, two_class: bool = True)
 
 
 def tree_height(epsilon: float, ratio: float) -> int:
-    """Height that guarantees the factor 1 - epsilon (Theorem 2), for ratio = D/rho: 3 ((ratio+1)/epsilon)^2 ln(ratio+1)."""
+    """Height that guarantees a width of (1 - epsilon) rho (Theorem 2): 3 ((r + 1)/epsilon)^2 ln(r + 1), r = D/rho."""
     return ceil(3 * ((ratio + 1) / epsilon) ** 2 * log(ratio + 1))
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
-    """A point of the tree and the slab of its direction."""
+    """A point of the tree and the slab of its direction; `parent` is a position in the tree's list."""
 
     x: Array
-    width: float
     a: float
     c: float
-    k1: int
-    k2: int
     level: int
     parent: int | None
+
+    @property
+    def width(self) -> float:
+        return self.a - self.c
 
     @property
     def u(self) -> Array:
@@ -81,54 +82,51 @@ class Tree:
 
 
 def grow(
-    p1: Points, p2: Points, budget: Budget, root: Array, growth: Growth, rng: np.random.Generator, run: Run
+    p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rng: np.random.Generator, run: Run
 ) -> Tree:
-    """One tree from `root`; O(height (max_nodes n + max_nodes n_children subsample) d) time, two levels' memory."""
-    judge = Judge(p1, p2, budget, growth, rng)
+    """One tree from `root`; O(height max_nodes (n + n_children subsample) d) time, two levels' memory besides the nodes."""
+    ranking = Ranking(p1, p2, budget, growth, rng)
     tree = Tree()
-    points, parents = root[None, :], [None]
+    points, parents = root[None, :], np.array([-1])
     for level in range(growth.height + 1):
         first = len(tree.nodes)
-        f1, f2 = judge.projections(points)
-        faces = slabs(f1, f2, budget)
-        for v, parent in enumerate(parents):
-            tree.nodes.append(node_of(points[v], faces, v, level, parent))
+        u = directions(points)
+        f1, f2 = p1.project(u), p2.project(u)
+        faces = slabs(f1, f2, budget, p1.weights, p2.weights)
+        for v, parent in enumerate(parents.tolist()):
+            node = Node(points[v], float(faces.a[v]), float(faces.c[v]), level, parent if parent >= 0 else None)
+            tree.nodes.append(node)
         tree.status = run.stop()
         if level == growth.height or tree.status is not None:
             break
         children, origin = offspring(p1, p2, points, f1, f2, faces, budget, growth, rng)
         if not len(children):
             break
-        chosen = judge.widest(children)
-        points, parents = children[chosen], [first + int(origin[v]) for v in chosen]
+        chosen = ranking.widest(children)
+        points, parents = children[chosen], first + origin[chosen]
     return tree
 
 
-def node_of(x: Array, faces: Slabs, v: int, level: int, parent: int | None) -> Node:
-    a, c = float(faces.a[v]), float(faces.c[v])
-    return Node(x, a - c, a, c, int(faces.k1[v]), int(faces.k2[v]), level, parent)
+class Ranking:
+    """Orders many candidate points by width, on a subsample of a class that has many rows."""
 
-
-class Judge:
-    """Projections and widths of candidate points; ranks many of them on a subsample when there are many rows."""
-
-    def __init__(self, p1: Points, p2: Points, budget: Budget, growth: Growth, rng: np.random.Generator) -> None:
-        self.p1, self.p2, self.keep = p1, p2, growth.max_nodes
-        n1, n2 = p1.shape[0], p2.shape[0]
-        size1, size2 = min(n1, growth.subsample), min(n2, growth.subsample)
-        self.few1 = p1 if size1 == n1 else p1[np.sort(rng.choice(n1, size1, replace=False))]
-        self.few2 = p2 if size2 == n2 else p2[np.sort(rng.choice(n2, size2, replace=False))]
-        self.few_budget = budget.scaled(size1 / n1, size2 / n2, (size1 + size2) / (n1 + n2))
-
-    def projections(self, points: Array) -> tuple[Array, Array]:
-        u = directions(points)
-        return project(self.p1, u), project(self.p2, u)
+    def __init__(self, p1: Cloud, p2: Cloud, budget: Budget, growth: Growth, rng: np.random.Generator) -> None:
+        self.keep = growth.max_nodes
+        self.few1, self.few2 = (_sample(p, growth.subsample, rng) for p in (p1, p2))
+        ratio1, ratio2 = self.few1.weight / p1.weight, self.few2.weight / p2.weight
+        ratio = (self.few1.weight + self.few2.weight) / (p1.weight + p2.weight)
+        self.budget = budget.scaled(ratio1, ratio2, ratio)
 
     def widest(self, points: Array) -> Ints:
         """The `max_nodes` points of the widest slabs, widest first."""
         u = directions(points)
-        width = slabs(project(self.few1, u), project(self.few2, u), self.few_budget).width
+        f1, f2 = self.few1.project(u), self.few2.project(u)
+        width = slabs(f1, f2, self.budget, self.few1.weights, self.few2.weights).width
         return np.argsort(-width, kind="stable")[: self.keep]
+
+
+def _sample(cloud: Cloud, size: int, rng: np.random.Generator) -> Cloud:
+    return cloud if cloud.n <= size else cloud.take(np.sort(rng.choice(cloud.n, size, replace=False)))
 
 
 def directions(points: Array) -> Array:
@@ -136,8 +134,8 @@ def directions(points: Array) -> Array:
 
 
 def offspring(
-    p1: Points,
-    p2: Points,
+    p1: Cloud,
+    p2: Cloud,
     points: Array,
     f1: Array,
     f2: Array,
@@ -149,32 +147,45 @@ def offspring(
     """Children of every node of a level and the position of their parents; those that did not move are left out."""
     drawn1, drawn2 = [], []
     for v in range(len(points)):
-        m1, m2 = budget.candidates(int(faces.k1[v]), int(faces.k2[v]), growth.delta)
-        drawn1.append(rng.choice(worst(f1[v], m1), growth.n_children))
-        drawn2.append(rng.choice(worst(-f2[v], m2), growth.n_children))
-    origin = np.repeat(np.arange(len(points)), growth.n_children)
-    step = rows(p1, np.concatenate(drawn1)) - rows(p2, np.concatenate(drawn2))
-    base = points[origin]
-    step -= base
+        amount1, amount2 = candidates(faces, v, budget, growth.delta)
+        drawn1.append(draw(f1[v], amount1, p1.weights, growth.n_children, rng))
+        drawn2.append(draw(-f2[v], amount2, p2.weights, growth.n_children, rng))
+    parent = np.repeat(np.arange(len(points)), growth.n_children)
+    base = points[parent]
+    step = p1.rows(np.concatenate(drawn1)) - p2.rows(np.concatenate(drawn2)) - base
     length2 = np.einsum("ij,ij->i", step, step)
     inner = -np.einsum("ij,ij->i", base, step)
-    moved = (inner > 0) & (length2 > 0)
+    moved = np.flatnonzero((inner > 0) & (length2 > 0))
     share = np.minimum(inner[moved] / length2[moved], 1.0)
     children = base[moved] + share[:, None] * step[moved]
-    # A child at the origin has no direction; it says that the candidates are not separable.
-    away = np.linalg.norm(children, axis=1) > 1e-12 * np.linalg.norm(base[moved], axis=1)
-    return children[away], origin[moved][away]
+    # A child at the origin has no direction; it says that the drawn points are not separable.
+    real = np.linalg.norm(children, axis=1) > 1e-12 * np.linalg.norm(base[moved], axis=1)
+    return children[real], parent[moved[real]]
 
 
-def worst(f: Array, count: int) -> Ints:
-    """Positions of the `count` smallest entries, in no particular order; O(n)."""
-    if count >= f.shape[0]:
-        return np.arange(f.shape[0])
-    return np.argpartition(f, count - 1)[:count]
+def candidates(faces: Slabs, v: int, budget: Budget, delta: float) -> tuple[float, float]:
+    """How much of the worst of each class to draw from at node v: (1 + delta) gamma n, and more than is left out.
+
+    With a total budget, gamma n of a class is what the node's own split leaves out of it.
+    """
+    if budget.total is None:
+        amount1, amount2 = budget.amounts
+    else:
+        amount1, amount2 = float(faces.out1[v]), float(faces.out2[v])
+    return max(faces.out1[v] + 1, (1 + delta) * amount1), max(faces.out2[v] + 1, (1 + delta) * amount2)
+
+
+def draw(f: Array, amount: float, weights: Array | None, count: int, rng: np.random.Generator) -> Ints:
+    """Random positions among the smallest projections that make up `amount`, by weight, with replacement.
+
+    Positions are drawn along the order of the projections, so that a weight of two draws like two equal points.
+    """
+    order, summed = worst(f, amount, weights)
+    return order[np.searchsorted(summed, rng.random(count) * summed[-1], side="right")]
 
 
 def boost(
-    p1: Points, p2: Points, budget: Budget, root: Array, growth: Growth, rounds: int, rng: np.random.Generator, run: Run
+    p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rounds: int, rng: np.random.Generator, run: Run
 ) -> Iterator[Tree]:
     """Trees one after the other, each rooted at the widest node so far, until the width is stable (Section 3)."""
     width = -np.inf

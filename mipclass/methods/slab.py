@@ -21,37 +21,72 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Points = Any  # float64 ndarray or CSR matrix, one point a row
+
+# Forgives the rounding of products such as 0.29 * 100 when amounts are compared with sums of weights.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """One class: its points and their weights (None: one each). A point of weight 2 counts like two equal points."""
+
+    points: Points
+    weights: Array | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.points.shape[0])
+
+    @property
+    def weight(self) -> float:
+        return float(self.n if self.weights is None else self.weights.sum())
+
+    def take(self, chosen: Ints | Mask) -> Cloud:
+        return Cloud(self.points[chosen], None if self.weights is None else self.weights[chosen])
+
+    def rows(self, index: Ints) -> Array:
+        return dense_rows(self.points, index)
+
+    def project(self, directions: Array) -> Array:
+        """directions (m x d) times the points, as m contiguous rows of n projections; O(m n d), CSR O(m nnz)."""
+        if sp.issparse(self.points):
+            return np.ascontiguousarray((self.points @ directions.T).T)
+        return np.asarray(directions @ self.points.T)
+
+    def mean(self) -> Array:
+        weights = np.ones(self.n) if self.weights is None else self.weights
+        return np.asarray(weights @ self.points).ravel() / weights.sum()
+
+
+def dense_rows(points: Points, index: Ints) -> Array:
+    """The chosen points as dense rows."""
+    chosen = points[index]
+    return np.asarray(chosen.toarray() if sp.issparse(chosen) else chosen, dtype=np.float64)
+
+
+def origin(d: int) -> Cloud:
+    """The class that stands against a single one."""
+    return Cloud(np.zeros((1, d)))
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How many points may be left out: of each class, or, when `total` is given, of both together in any split.
+    """What may be left out: an amount (of weight) of each class, or, when `total` is given, of both in any split.
 
-    Amounts are gamma n and need not be whole: a margin leaves out floor(gamma n) points, the candidates of a node are
-    the ceil((1 + delta) gamma n) worst projections.
+    Amounts are gamma n and need not be whole: a margin leaves out at most gamma n, so floor(gamma n) points; the candidates
+    of a node are the ceil((1 + delta) gamma n) worst projections.
     """
 
     positives: float = 0.0
     negatives: float = 0.0
     total: float | None = None
 
-    def largest(self, n1: int, n2: int) -> tuple[int, int]:
-        """The most that may be left out of each class; one point of each always stays."""
-        amounts = (self.positives, self.negatives) if self.total is None else (self.total, self.total)
-        return min(whole(amounts[0]), n1 - 1), min(whole(amounts[1]), n2 - 1)
-
-    def candidates(self, k1: int, k2: int, delta: float) -> tuple[int, int]:
-        """How many worst projections of each class to sample from, at a node that leaves out k1 and k2.
-
-        At least one more than is left out, so that one of them belongs to the points that stay.
-        """
-        if self.total is None:
-            amount1, amount2 = self.positives, self.negatives
-        else:
-            part = self.total - whole(self.total)
-            amount1, amount2 = k1 + part, k2 + part
-        return max(k1 + 1, ceil((1 + delta) * amount1 - 1e-9)), max(k2 + 1, ceil((1 + delta) * amount2 - 1e-9))
+    @property
+    def amounts(self) -> tuple[float, float]:
+        """The most that may be left out of each class."""
+        return (self.positives, self.negatives) if self.total is None else (self.total, self.total)
 
     def scaled(self, ratio1: float, ratio2: float, ratio: float) -> Budget:
         """The same fractions of a subsample."""
@@ -59,63 +94,76 @@ class Budget:
         return Budget(self.positives * ratio1, self.negatives * ratio2, total)
 
 
-def whole(amount: float) -> int:
-    """floor, forgiving the rounding of products such as 0.29 * 100."""
-    return floor(amount + 1e-9)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slabs:
-    """One slab for each of m directions: faces a (upper) and c (lower), and the numbers left out on either side."""
+    """One slab for each of m directions: upper face a, lower face c, and the weight left out of either class."""
 
     a: Array
     c: Array
-    k1: Ints
-    k2: Ints
+    out1: Array
+    out2: Array
 
     @property
     def width(self) -> Array:
         return self.a - self.c
 
 
-def project(points: Points, directions: Array) -> Array:
-    """directions (m x d) times points (n x d), as m contiguous rows of n projections; O(m n d), CSR O(m nnz)."""
-    if sp.issparse(points):
-        return np.ascontiguousarray((points @ directions.T).T)
-    return np.asarray(directions @ points.T)
+def slabs(f1: Array, f2: Array, budget: Budget, weights1: Array | None = None, weights2: Array | None = None) -> Slabs:
+    """The widest slab along each direction, from projections f1 (m x n1) and f2 (m x n2).
 
-
-def rows(points: Points, index: Ints) -> Array:
-    """The chosen points as dense rows."""
-    chosen = points[index]
-    return np.asarray(chosen.toarray() if sp.issparse(chosen) else chosen, dtype=np.float64)
-
-
-def slabs(f1: Array, f2: Array, budget: Budget) -> Slabs:
-    """The widest slab along each direction, from projections f1 (m x n1) and f2 (m x n2); O(m (n + k log k)).
-
-    With a total budget k every split k1 + k2 = k is tried; ties go to the smallest k1.
+    O(m (n + k log k)) for unit weights, O(m n log n) otherwise. With a total budget every split is tried; ties go to the
+    one that leaves out least of the positive class. One point of each class always stays.
     """
-    m, n1 = f1.shape
-    n2 = f2.shape[1]
-    most1, most2 = budget.largest(n1, n2)
+    amount1, amount2 = budget.amounts
+    low, left1 = head(f1, amount1, weights1)
+    high, left2 = head(-f2, amount2, weights2)
+    row = np.arange(len(f1))
     if budget.total is None:
-        a = np.partition(f1, most1, axis=1)[:, most1]
-        c = np.partition(f2, n2 - 1 - most2, axis=1)[:, n2 - 1 - most2]
-        return Slabs(a, c, np.full(m, most1), np.full(m, most2))
-    low = np.sort(np.partition(f1, most1, axis=1)[:, : most1 + 1], axis=1)
-    high = np.sort(np.partition(f2, n2 - 1 - most2, axis=1)[:, n2 - 1 - most2 :], axis=1)[:, ::-1]
-    total = whole(budget.total)
-    k1 = np.arange(min(most1, max(0, total - most2)), most1 + 1)
-    k2 = np.minimum(total - k1, most2)
-    best = np.argmax(low[:, k1] - high[:, k2], axis=1)
-    row = np.arange(m)
-    return Slabs(low[row, k1[best]], high[row, k2[best]], k1[best], k2[best])
+        last1, last2 = (left1 <= amount1 + ROUNDING).sum(axis=1) - 1, (left2 <= amount2 + ROUNDING).sum(axis=1) - 1
+    else:
+        last1, last2 = best_split(low, left1, high, left2, budget.total)
+    return Slabs(low[row, last1], -high[row, last2], left1[row, last1], left2[row, last2])
 
 
-def left_out(f: Array, count: int, *, largest: bool) -> NDArray[np.bool_]:
-    """Mask of the `count` smallest (or largest) projections; ties go to the earlier point."""
-    mask = np.zeros(f.shape[0], dtype=bool)
-    if count:
-        mask[np.argsort(-f if largest else f, kind="stable")[:count]] = True
+def head(f: Array, amount: float, weights: Array | None) -> tuple[Array, Array]:
+    """The smallest projections in order, with the weight that lies before each; enough of them to leave out `amount`."""
+    m, n = f.shape
+    if weights is None:
+        k = min(floor(amount + ROUNDING), n - 1)
+        values = np.sort(np.partition(f, k, axis=1)[:, : k + 1], axis=1)
+        return values, np.broadcast_to(np.arange(k + 1, dtype=np.float64), (m, k + 1))
+    order = np.argsort(f, axis=1)
+    before = np.cumsum(weights[order], axis=1) - weights[order]
+    return np.take_along_axis(f, order, axis=1), before
+
+
+def best_split(low: Array, left1: Array, high: Array, left2: Array, total: float) -> tuple[Ints, Ints]:
+    """Positions of the faces in `low` and `high` for the widest slab that leaves out at most `total` in all."""
+    last1, last2 = np.empty(len(low), dtype=np.int64), np.empty(len(low), dtype=np.int64)
+    for v in range(len(low)):
+        allowed = np.flatnonzero(left1[v] <= total + ROUNDING)
+        other = np.searchsorted(left2[v], total - left1[v][allowed] + ROUNDING, side="right") - 1
+        best = int(np.argmax(low[v][allowed] - -high[v][other]))
+        last1[v], last2[v] = allowed[best], other[best]
+    return last1, last2
+
+
+def worst(f: Array, amount: float, weights: Array | None) -> tuple[Ints, Array]:
+    """Positions of the smallest projections, worst first, that make up `amount`, and their summed weights; O(n + k log k)."""
+    if weights is None:
+        k = min(ceil(amount - ROUNDING), len(f))
+        part = np.argpartition(f, k - 1)[:k] if k < len(f) else np.arange(len(f))
+        return part[np.argsort(f[part], kind="stable")], np.arange(1.0, k + 1.0)
+    order = np.argsort(f, kind="stable")
+    summed = np.cumsum(weights[order])
+    k = min(int(np.searchsorted(summed, amount - ROUNDING)) + 1, len(f))
+    return order[:k], summed[:k]
+
+
+def left_out(f: Array, amount: float, weights: Array | None) -> Mask:
+    """Mask of the smallest projections whose weights sum to at most `amount`; ties go to the earlier point."""
+    mask = np.zeros(len(f), dtype=bool)
+    order = np.argsort(f, kind="stable")
+    summed = np.cumsum(np.ones(len(f)) if weights is None else weights[order])
+    mask[order[summed <= amount + ROUNDING]] = True
     return mask

@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from .slab import Array, Budget, project, slabs
+from .slab import Array, Budget, Cloud, slabs
 
 
 def count_supports(n1: int, n2: int, d: int) -> int:
@@ -28,7 +28,7 @@ def widest_by_enumeration(p1: Array, p2: Array, budget: Budget, chunk: int = 409
     """Unit direction of the widest slab, or None when no direction separates; O(count_supports (d^3 + n d))."""
     best, width = None, 0.0
     for u in support_directions(p1, p2, chunk):
-        found = slabs(project(p1, u), project(p2, u), budget).width
+        found = slabs(Cloud(p1).project(u), Cloud(p2).project(u), budget).width
         top = int(np.argmax(found))
         if found[top] > width:
             best, width = u[top], float(found[top])
