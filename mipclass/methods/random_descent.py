@@ -81,9 +81,7 @@ class Tree:
         return max(self.nodes, key=lambda node: node.width)
 
 
-def grow(
-    p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rng: np.random.Generator, run: Run
-) -> Tree:
+def grow(p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rng: np.random.Generator, run: Run) -> Tree:
     """One tree from `root`; O(height max_nodes (n + n_children subsample) d) time, two levels' memory besides the nodes."""
     ranking = Ranking(p1, p2, budget, growth, rng)
     tree = Tree()
