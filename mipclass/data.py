@@ -56,10 +56,7 @@ def check_data(
     names = _feature_names(X, feature_names)
     matrix = _matrix(X)
     n, d = matrix.shape
-    if names is not None and len(names) != d:
-        raise InvalidInputError(f"feature_names has {len(names)} names but X has {d} columns.")
-    if names is not None and len(set(names)) != d:
-        raise InvalidInputError("feature_names repeats a name; every feature needs its own.")
+    _check_names(names, d)
     y_pm1, classes = _labels(y, n, pos_label)
     by_class = _class_weights(class_weight, y_pm1, classes)
     weights = _sample_weights(sample_weight, n) * np.where(y_pm1 > 0, by_class[1], by_class[0])
@@ -69,6 +66,27 @@ def check_data(
                 f"all points of class {label!r} have weight zero; both classes need a positive weight."
             )
     return Data(matrix, y_pm1, weights, names or tuple(f"x{j}" for j in range(d)), classes, by_class)
+
+
+def check_one_class(
+    X: Any, *, sample_weight: ArrayLike | None = None, feature_names: Sequence[str] | None = None
+) -> Data:
+    """Points of a single class, all positive; the same checks of X, weights and names."""
+    names = _feature_names(X, feature_names)
+    matrix = _matrix(X)
+    n, d = matrix.shape
+    _check_names(names, d)
+    weights = _sample_weights(sample_weight, n)
+    if not weights.any():
+        raise InvalidInputError("all points have weight zero; at least one needs a positive weight.")
+    return Data(matrix, np.ones(n), weights, names or tuple(f"x{j}" for j in range(d)), np.array([-1, 1]))
+
+
+def _check_names(names: tuple[str, ...] | None, d: int) -> None:
+    if names is not None and len(names) != d:
+        raise InvalidInputError(f"feature_names has {len(names)} names but X has {d} columns.")
+    if names is not None and len(set(names)) != d:
+        raise InvalidInputError("feature_names repeats a name; every feature needs its own.")
 
 
 def _feature_names(X: Any, given: Sequence[str] | None) -> tuple[str, ...] | None:

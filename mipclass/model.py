@@ -315,6 +315,19 @@ class Model:
         self._set(rule or _default_rule(), _objective(minimize), _constraints(subject_to), name)
 
     @classmethod
+    def from_data(
+        cls,
+        data: Data,
+        *,
+        rule: Rule,
+        minimize: Term | Objective,
+        subject_to: Constraint | Rows | Sequence[Constraint | Rows] = (),
+        name: str = "model",
+    ) -> Model:
+        """A Model of data that were checked already, e.g. of a single class."""
+        return cls._from_parts(data, rule, _objective(minimize), _constraints(subject_to), name)
+
+    @classmethod
     def _from_parts(
         cls, data: Data, rule: Rule, objective: Objective, constraints: tuple[Constraint, ...], name: str
     ) -> Model:

@@ -34,13 +34,16 @@ FAMILIES: dict[str, str] = {
 """prefix -> Family whose member is named after the colon, e.g. "cvxpy" for cvxpy:CLARABEL."""
 
 METHODS: dict[str, str] = {
+    "enumerate": "mipclass.methods.enumerate_supports:EnumerateSupports",
+    "gilbert": "mipclass.methods.gilbert:Gilbert",
+    "rgd-tree": "mipclass.methods.rgd_tree:RGDTree",
     "slp": "mipclass.methods.successive_lp:SuccessiveLP",
     "fista": "mipclass.methods.tau_fpl:Fista",
     "lbfgs": "mipclass.methods.tau_fpl:LBFGS",
     "topk": "mipclass.methods.topk:TopK",
 }
 
-AUTO_METHODS = ("exact", "slp", "outlier-path", "rgd-tree", "lbfgs", "topk")
+AUTO_METHODS = ("exact", "slp", "outlier-path", "gilbert", "rgd-tree", "lbfgs", "topk")
 """Methods that solver="auto" prefers, in this order, for the models that they accept."""
 
 

@@ -12,6 +12,7 @@ from .constraints import (
 )
 from .false_positive import neyman_pearson, tau_fpl, tau_fpl_dual, tau_fpl_kernel
 from .losses import AverageViolation, Hinge, Logistic, Sigmoid, Squared, SquaredHinge, TopKRanking, ZeroOne
+from .outlier_svm import HardMargin, outlier_svm
 from .penalties import L0, L1, L2
 from .polyhedral import polyhedral, rlp
 from .rules import Linear, Polyhedron
@@ -28,6 +29,7 @@ __all__ = [
     "Constraint",
     "FalseNegativeRate",
     "FalsePositiveRate",
+    "HardMargin",
     "Hinge",
     "IntegerCoefficients",
     "Linear",
@@ -46,6 +48,7 @@ __all__ = [
     "ZeroOne",
     "hinge_svm",
     "neyman_pearson",
+    "outlier_svm",
     "polyhedral",
     "rlp",
     "tau_fpl",

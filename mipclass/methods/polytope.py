@@ -97,9 +97,12 @@ class LinearSpace:
         self.origin_class = p2 is None
         lower = np.zeros((1, d)) if p2 is None else p2
         both = [p1, lower]
-        self.points = sp.vstack(both, format="csr") if sp.issparse(p1) or sp.issparse(lower) else np.vstack(both)
-        squares = self.points.multiply(self.points) if sp.issparse(self.points) else self.points**2
-        self.squares = np.asarray(squares.sum(axis=1)).ravel()
+        is_sparse = sp.issparse(p1) or sp.issparse(lower)
+        self.points: Points = sp.vstack(both, format="csr") if is_sparse else np.vstack(both)
+        if is_sparse:
+            self.squares = np.asarray(sp.csr_array(self.points).power(2).sum(axis=1)).ravel()
+        else:
+            self.squares = np.einsum("ij,ij->i", self.points, self.points)
         # Below this squared norm, x cannot be told from the origin in float64.
         self.zero = float((64 * np.finfo(float).eps) ** 2 * self.squares.max() * max(1, d))
 

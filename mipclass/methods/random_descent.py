@@ -179,7 +179,7 @@ def draw(f: Array, amount: float, weights: Array | None, count: int, rng: np.ran
     Positions are drawn along the order of the projections, so that a weight of two draws like two equal points.
     """
     order, summed = worst(f, amount, weights)
-    return order[np.searchsorted(summed, rng.random(count) * summed[-1], side="right")]
+    return np.asarray(order[np.searchsorted(summed, rng.random(count) * summed[-1], side="right")])
 
 
 def boost(

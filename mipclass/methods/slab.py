@@ -57,7 +57,7 @@ class Cloud:
 
     def mean(self) -> Array:
         weights = np.ones(self.n) if self.weights is None else self.weights
-        return np.asarray(weights @ self.points).ravel() / weights.sum()
+        return np.asarray(np.asarray(weights @ self.points).ravel() / weights.sum())
 
 
 def dense_rows(points: Points, index: Ints) -> Array:

@@ -13,6 +13,8 @@ from math import comb
 
 import numpy as np
 
+from ..result import Status
+from ..run import Run
 from .slab import Array, Budget, Cloud, slabs
 
 
@@ -24,15 +26,25 @@ def support_sizes(n1: int, n2: int, d: int) -> list[tuple[int, int]]:
     return [(m1, m2) for m1 in range(1, min(n1, d) + 1) for m2 in range(1, min(n2, d + 1 - m1) + 1)]
 
 
-def widest_by_enumeration(p1: Array, p2: Array, budget: Budget, chunk: int = 4096) -> Array | None:
-    """Unit direction of the widest slab, or None when no direction separates; O(count_supports (d^3 + n d))."""
-    best, width = None, 0.0
-    for u in support_directions(p1, p2, chunk):
-        found = slabs(Cloud(p1).project(u), Cloud(p2).project(u), budget).width
+def widest_direction(
+    p1: Cloud, p2: Cloud, budget: Budget, run: Run, chunk: int = 4096
+) -> tuple[Array | None, int, Status | None]:
+    """Unit direction of the widest slab (None when no direction separates), directions tried, and why it stopped early.
+
+    O(count_supports (d^3 + n d)).
+    """
+    best, width, tried = None, 0.0, 0
+    for u in support_directions(p1.rows(np.arange(p1.n)), p2.rows(np.arange(p2.n)), chunk):
+        found = slabs(p1.project(u), p2.project(u), budget, p1.weights, p2.weights).width
+        tried += len(u)
         top = int(np.argmax(found))
         if found[top] > width:
             best, width = u[top], float(found[top])
-    return best
+        run.report(iterations=tried, width=width)
+        stopped = run.stop()
+        if stopped is not None:
+            return best, tried, stopped
+    return best, tried, None
 
 
 def support_directions(p1: Array, p2: Array, chunk: int) -> Iterator[Array]:

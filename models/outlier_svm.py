@@ -1,0 +1,236 @@
+"""SVM with outliers (Ding & Xu 2015): the widest margin once a given share of the points may be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ..data import Array, Data, check_one_class
+from ..errors import InvalidInputError
+from ..model import Constraint, Declaration, Model
+from .penalties import L2
+from .rules import Linear
+
+_ROUNDING = 1e-9
+Outliers = float | Mapping[Any, float]
+
+
+@dataclass(frozen=True)
+class OutlierLimits:
+    """The weight that may be left out: of all points together (`total`), or of each class."""
+
+    total: float | None
+    positives: float
+    negatives: float
+
+
+@dataclass(frozen=True, eq=False)
+class HardMargin(Constraint):
+    """y_i (w.x_i + b) >= 1 for every point that is not left out.
+
+    outliers : what may be left out. A number in [0, 1) is a share of all points (floor(share * n) of them, in any split
+        between the classes); a whole number counts points; a mapping {label: either} speaks of each class, and a class
+        that it does not name keeps all points. With sample weights, shares and counts are of weight.
+    max_norm : a known bound on |w| at the optimum; without one it is derived from the data where that is possible. It only
+        serves the big-M form of the mixed-integer program.
+    """
+
+    outliers: Outliers = 0.0
+    max_norm: float | None = None
+    is_homogeneous = False
+
+    def __post_init__(self) -> None:
+        for value in self.outliers.values() if isinstance(self.outliers, Mapping) else [self.outliers]:
+            check_outliers(value)
+        if self.max_norm is not None and not self.max_norm > 0:
+            raise InvalidInputError(f"HardMargin(max_norm=...) must be a positive number; got {self.max_norm!r}.")
+
+    def check(self, data: Data) -> None:
+        if isinstance(self.outliers, Mapping):
+            unknown = [label for label in self.outliers if label not in data.classes.tolist()]
+            if unknown:
+                raise InvalidInputError(
+                    f"outliers names {unknown[0]!r}, which is not a label; the labels are {data.classes.tolist()}."
+                )
+        limits = self.limits(data)
+        negative, positive = data.classes.tolist()
+        for mask, label, amount in (
+            (data.positive, positive, limits.positives),
+            (~data.positive, negative, limits.negatives),
+        ):
+            weight = float(data.weights[mask].sum())
+            if mask.any() and (amount if limits.total is None else limits.total) >= weight - _ROUNDING:
+                raise InvalidInputError(
+                    f"outliers={self.outliers!r} would let all {weight:g} points of class {label!r} be left out, and any margin "
+                    f"is possible without them. Give a smaller number, or a share for each class: {{{label!r}: 0.1, ...}}."
+                )
+
+    def limits(self, data: Data) -> OutlierLimits:
+        """The limits in weight, not yet rounded down."""
+        positive = float(data.weights[data.positive].sum())
+        negative = float(data.weights[~data.positive].sum())
+        if isinstance(self.outliers, Mapping):
+            share = [self.outliers.get(label, 0.0) for label in data.classes.tolist()]
+            return OutlierLimits(None, _amount(share[1], positive), _amount(share[0], negative))
+        if negative == 0:
+            return OutlierLimits(None, _amount(self.outliers, positive), 0.0)
+        return OutlierLimits(_amount(self.outliers, positive + negative), 0.0, 0.0)
+
+    def declare(self, d: Declaration) -> None:
+        limits = self.limits(d.data)
+        if max(limits.total or 0.0, limits.positives, limits.negatives) < d.points.weights.min() - _ROUNDING:
+            d.builder.subject_to("margin", d.margins >= 1, labels=d.points.first)
+            return
+        outlier = d.builder.binaries("outlier", labels=d.points.first)
+        big_m = self._big_m(d)
+        d.builder.subject_to("margin", d.margins >= 1, when=(outlier, 0), big_m=big_m, labels=d.points.first)
+        weights, positive = d.points.weights, d.points.y_pm1 > 0
+        if limits.total is not None:
+            d.builder.subject_to("outliers", weights @ outlier <= _rounded(limits.total, weights))
+            return
+        for name, mask, amount in (
+            ("outliers_positive", positive, limits.positives),
+            ("outliers_negative", ~positive, limits.negatives),
+        ):
+            if mask.any():
+                side = np.where(mask, weights, 0.0)
+                d.builder.subject_to(name, side @ outlier <= _rounded(amount, weights))
+
+    def _big_m(self, d: Declaration) -> Array:
+        """Per point, by how much its margin row can be broken at an optimum.
+
+        Some point j of the class of i stays, so y_i (w.x_i + b) >= 1 - |w| max_j |x_i - x_j|; and |w| is at most that of any
+        feasible rule, or `max_norm`.
+        """
+        norm = self.max_norm if self.max_norm is not None else self._feasible_norm(d)
+        if norm is None:
+            return np.full(d.points.n, np.inf)
+        X = d.points.X.toarray() if hasattr(d.points.X, "toarray") else d.points.X
+        reach = np.empty(d.points.n)
+        for sign in (-1.0, 1.0):
+            mask = d.points.y_pm1 == sign
+            if mask.any():
+                reach[mask] = _farthest(X[mask])
+        return np.asarray(norm * reach * (1 + 1e-9))
+
+    def _feasible_norm(self, d: Declaration) -> float | None:
+        """|w| of a feasible rule along the difference of the class means; None when it is not one or others may forbid it.
+
+        Only where nothing but |w| is minimised and nothing else is asked is every such rule's |w| a bound.
+        """
+        model = d.model
+        alone = len(model.constraints) == 1 and [type(term) for _, term in model.terms] == [L2]
+        if not (alone and isinstance(model.rule, Linear) and model.rule.intercept in (True, False)):
+            return None
+        sign = d.points.y_pm1
+        has_two = (sign < 0).any() and (sign > 0).any()
+        X = d.points.X.toarray() if hasattr(d.points.X, "toarray") else d.points.X
+        ends = [X[sign == s].mean(axis=0) if (sign == s).any() else np.zeros(X.shape[1]) for s in (1.0, -1.0)]
+        direction = ends[0] - ends[1]
+        length = np.linalg.norm(direction)
+        if length == 0:
+            return None
+        f = sign * (X @ (direction / length))
+        if model.rule.intercept is True and has_two:
+            return self._norm_with_offset(d, f)
+        worst = -np.inf if self.limits(d.data).total is None and has_two else self._kept_worst(d, f)
+        return 1 / worst if worst > 0 else None
+
+    def _norm_with_offset(self, d: Declaration, f: Array) -> float | None:
+        limits = self.limits(d.data)
+        positive, weights = d.points.y_pm1 > 0, d.points.weights
+        if limits.total is None:
+            splits = [(limits.positives, limits.negatives)]
+        else:
+            splits = [(limits.total * share, limits.total * (1 - share)) for share in np.linspace(0, 1, 11)]
+        widths = [
+            _after(f[positive], weights[positive], p) + _after(f[~positive], weights[~positive], q) for p, q in splits
+        ]
+        return 2 / max(widths) if max(widths) > 0 else None
+
+    def _kept_worst(self, d: Declaration, f: Array) -> float:
+        limits = self.limits(d.data)
+        return _after(f, d.points.weights, limits.positives if limits.total is None else limits.total)
+
+    def violation(self, model: Model, values: Mapping[str, Any]) -> float:
+        """The weight left out beyond the limit."""
+        limits = self.limits(model.data)
+        broken = np.where(model.margins(values) < 1 - 1e-6, model.weights, 0.0)
+        if limits.total is not None:
+            excess = broken.sum() - limits.total
+        else:
+            positive = model.data.positive
+            excess = max(broken[positive].sum() - limits.positives, broken[~positive].sum() - limits.negatives)
+        return float(excess) if excess > _ROUNDING else 0.0
+
+    def formula(self) -> str:
+        if isinstance(self.outliers, Mapping):
+            shown = ", ".join(f"{value:g} of class {label}" for label, value in self.outliers.items())
+        else:
+            shown = f"{self.outliers:g}"
+        return f"y (w.x + b) >= 1 but for outliers ({shown})"
+
+
+def check_outliers(value: Any) -> None:
+    """A share in [0, 1) or a whole number of points."""
+    is_count = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    is_share = isinstance(value, float | np.floating) and 0 <= value < 1
+    if not (is_share or (is_count and value >= 0)):
+        raise InvalidInputError(
+            f"outliers must be a share in [0, 1) or a whole number of points >= 0; got {value!r}. Write 0.1 for ten per cent."
+        )
+
+
+def outlier_svm(
+    X: Any, y: Any = None, outliers: Outliers = 0.1, *, max_norm: float | None = None, **data: Any
+) -> Model:
+    """The widest margin that leaves out at most a given share of the points.
+
+    Data        points x_i, labels y_i in {-1, +1} (y=None: one class, all +1), weights c_i;  n distinct labelled points
+    Variables   w in R^d, b (two classes only), outlier_i in {0, 1}
+    Minimise    1/2 w'w
+    Subject to  outlier_i = 0  implies  y_i (w.x_i + b) >= 1
+                sum_i c_i outlier_i <= share * sum_i c_i          (or one such row for each class)
+    Size        two classes: n + d + 1 columns (n binary), n + 1 rows (n with an indicator), n + 2 with a share for each
+                class; one class: a column fewer
+    Reference   H. Ding, J. Xu: Random Gradient Descent Tree: A Combinatorial Approach for SVM with Outliers. AAAI 2015,
+                definitions 2 and 4.
+
+    The margin is 2/|w| wide between two classes, and 1/|w| between the origin and one class. `data` takes Model's
+    sample_weight, class_weight, feature_names and pos_label.
+    """
+    constraint = HardMargin(outliers, max_norm)
+    if y is None:
+        points = check_one_class(X, **data)
+        return Model.from_data(
+            points, rule=Linear(intercept=False), minimize=0.5 * L2(), subject_to=constraint, name="outlier_svm"
+        )
+    return Model(X, y, rule=Linear(), minimize=0.5 * L2(), subject_to=constraint, name="outlier_svm", **data)
+
+
+def _amount(value: float, weight: float) -> float:
+    return float(value) if isinstance(value, int | np.integer) else float(value) * weight
+
+
+def _rounded(amount: float, weights: Array) -> float:
+    """Rounded down when only whole numbers can be reached, so that rounding errors cannot cost a point."""
+    return float(np.floor(amount + _ROUNDING)) if (weights == np.round(weights)).all() else amount
+
+
+def _after(f: Array, weights: Array, amount: float) -> float:
+    """The smallest f once the smallest ones of at most this weight have gone (one always stays)."""
+    order = np.argsort(f)
+    gone = int(np.sum(np.cumsum(weights[order]) <= amount + _ROUNDING))
+    return float(f[order[min(gone, len(f) - 1)]])
+
+
+def _farthest(X: Array) -> Array:
+    """For each point the distance to the farthest other, or a bound on it through their mean where n is large."""
+    if len(X) <= 2000:
+        return np.asarray(cdist(X, X).max(axis=1))
+    radius = np.linalg.norm(X - X.mean(axis=0), axis=1)
+    return np.asarray(radius + radius.max())
