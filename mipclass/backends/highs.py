@@ -2,7 +2,9 @@
 
 Facts this file relies on (highspy 1.15; tests/test_highs.py checks them): an empty integrality array empties the model
 without an error, so a full one is always passed and every status is checked; after an error `getSolution` still hands
-out a stale point, so a point is read only under a status that allows it; only the lower triangle of a Hessian is read.
+out a stale point, so a point is read only under a status that allows it; only the lower triangle of a Hessian is read;
+an unbounded QP is called optimal (its solver adds a tiny square), so a QP's multipliers are checked; the threads of a run
+outlive it and hang a forked child, so they are ended after each run that used more than one.
 """
 
 from __future__ import annotations
@@ -14,18 +16,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import MipclassError
+from ..errors import MipclassError, OptionError
 from ..options import Option, Options, number, one_of
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
 from .base import Backend, Hooks, Solution
+from .kkt import residuals
 
 STATUS = {
     "kOptimal": Status.OPTIMAL,
     "kInfeasible": Status.INFEASIBLE,
     "kUnbounded": Status.UNBOUNDED,
-    "kUnboundedOrInfeasible": Status.INFEASIBLE,  # only after a second run without presolve could not tell either
+    "kUnboundedOrInfeasible": Status.INFEASIBLE,  # only after runs without presolve and without objective
     "kTimeLimit": Status.TIME_LIMIT,
     "kIterationLimit": Status.ITERATION_LIMIT,
     "kSolutionLimit": Status.NODE_LIMIT,
@@ -43,6 +46,7 @@ STATUS = {
     "kPostsolveError": Status.NUMERICAL_ERROR,
     "kNotset": Status.NUMERICAL_ERROR,
 }
+QP_ACCURACY = 1e-5  # what the multipliers of a QP must reach, measured by kkt.residuals
 _FEASIBLE = 2  # HighsInfo.primal_solution_status of a feasible point
 
 
@@ -103,6 +107,15 @@ def load(program: Program) -> Any:
 _threads_in_use: int | None = None
 
 
+def end_threads() -> None:
+    """End the threads of HiGHS's scheduler: a child forked while they live hangs at its first run."""
+    global _threads_in_use
+    import highspy
+
+    highspy.Highs.resetGlobalScheduler(True)
+    _threads_in_use = None
+
+
 def set_threads(highs: Any, threads: int) -> None:
     """HiGHS has one scheduler a process; it must be reset before the number of threads may change."""
     global _threads_in_use
@@ -113,10 +126,10 @@ def set_threads(highs: Any, threads: int) -> None:
 
 
 class HighsBackend(Backend):
-    """Any LP, convex QP or MIP. Integer quadratic programs go through the outer-approximation loop."""
+    """Any LP, convex QP or MIP. Convex MIQPs go through a loop of MIPs and QPs, see outer_approximation."""
 
     name: ClassVar[str] = "highs"
-    features: ClassVar[frozenset[Feature]] = frozenset({Feature.LP, Feature.QP, Feature.MIP})
+    features: ClassVar[frozenset[Feature]] = frozenset({Feature.LP, Feature.QP, Feature.MIP, Feature.MIQP})
     module: ClassVar[str] = "highspy"
     distribution: ClassVar[str] = "highspy"
     hooks: ClassVar[frozenset[str]] = frozenset({"incumbent"})
@@ -135,95 +148,110 @@ class HighsBackend(Backend):
     }
 
     def solve(self, program: Program, run: Run) -> Solution:
+        if program.kind is Feature.MIQP:
+            from .outer_approximation import solve_miqp
+
+            return solve_miqp(program, run)
         highs = load(program)
-        self._configure(highs, program, run)
+        configure(highs, run)
         if run.warm_start is not None and "x" in run.warm_start:
-            _give_start(highs, run.warm_start["x"])
-        failure: list[BaseException] = []
-        _watch(highs, program, run, run.options.get("hooks"), failure)
-        ran = highs.run()
-        if failure:
-            raise failure[0]
-        if highs.getModelStatus().name == "kUnboundedOrInfeasible":
-            highs.setOptionValue("presolve", "off")
-            ran = highs.run()
-        return _read(highs, program, run, ok=ran.name != "kError")
+            give_start(highs, run.warm_start["x"])
 
-    def _configure(self, highs: Any, program: Program, run: Run) -> None:
-        set_threads(highs, run.threads)
-        options = run.options
-        settings: dict[str, Any] = {
-            "random_seed": run.seed % (2**31),
-            "solver": options.get("algorithm", "choose"),
-            "presolve": options.get("presolve", "choose"),
-            "primal_feasibility_tolerance": options.get("feasibility_tolerance", 1e-7),
-            "mip_rel_gap": run.gap,
-        }
-        if run.time_limit is not None:
-            settings["time_limit"] = run.seconds_left()
-        if options.get("node_limit") is not None:
-            settings["mip_max_nodes"] = options["node_limit"]
-        if options.get("iteration_limit") is not None:
-            settings["simplex_iteration_limit"] = options["iteration_limit"]
-        settings |= options.get("highs", {})
-        for name, value in settings.items():
-            check(highs.setOptionValue(name, value), f"accept option {name!r} = {value!r}")
+        def report(out: Any) -> None:
+            objective, bound = _finite(out.mip_primal_bound), _finite(out.mip_dual_bound)
+            run.report(objective=objective, bound=bound, nodes=int(out.mip_node_count))
+
+        try:
+            ran = run_watched(highs, program, run, report, run.options.get("hooks"))
+            if highs.getModelStatus().name == "kUnboundedOrInfeasible":
+                check(highs.setOptionValue("presolve", "off"), "switch presolve off")
+                ran = highs.run()
+            if highs.getModelStatus().name == "kUnboundedOrInfeasible" and self._is_feasible(program, run):
+                return Solution(Status.UNBOUNDED, "Unbounded or infeasible, and a feasible point exists")
+            return _read(highs, program, run, ok=ran.name != "kError")
+        finally:
+            if run.threads > 1:
+                end_threads()
+
+    def _is_feasible(self, program: Program, run: Run) -> bool:
+        """Without the objective, 'unbounded or infeasible' leaves only one of the two."""
+        bare = program.replace_with(c=np.zeros(program.n_columns), Q=None)
+        return self.solve(bare, Run.quiet(time_limit=run.time_limit and run.seconds_left())).x is not None
 
 
-def _give_start(highs: Any, x: Array) -> None:
+def configure(highs: Any, run: Run) -> None:
+    """Set threads, limits, gap and the user's options."""
+    set_threads(highs, run.threads)
+    options = run.options
+    settings: dict[str, Any] = {
+        "random_seed": run.seed % (2**31),
+        "solver": options.get("algorithm", "choose"),
+        "presolve": options.get("presolve", "choose"),
+        "primal_feasibility_tolerance": options.get("feasibility_tolerance", 1e-7),
+        "mip_rel_gap": run.gap,
+    }
+    if run.time_limit is not None:
+        settings["time_limit"] = run.seconds_left()
+    if options.get("node_limit") is not None:
+        settings["mip_max_nodes"] = options["node_limit"]
+    if options.get("iteration_limit") is not None:
+        settings["simplex_iteration_limit"] = options["iteration_limit"]
+    settings |= options.get("highs", {})
+    for name, value in settings.items():
+        if highs.setOptionValue(name, value).name == "kError":
+            raise OptionError(
+                f"HiGHS does not accept its option {name!r} = {value!r}; see the list of HiGHS's options."
+            )
+
+
+def give_start(highs: Any, x: Array) -> None:
     """A full or partial start; NaN marks unknown columns."""
     known = np.flatnonzero(np.isfinite(x)).astype(np.int32)
     if len(known):
         check(highs.setSolution(len(known), known, x[known]), "take the warm start")
 
 
-def _watch(highs: Any, program: Program, run: Run, hooks: Hooks | None, failure: list[BaseException]) -> None:
-    """Progress, stop requests and proposed incumbents through HiGHS's callbacks.
+def run_watched(
+    highs: Any, program: Program, run: Run, report: Callable[[Any], None], hooks: Hooks | None = None
+) -> Any:
+    """Run HiGHS with progress, stop requests and proposed incumbents through its callbacks; its HighsStatus.
 
-    An exception in a user's callback is kept and raised after the run: it must not unwind through HiGHS.
+    An exception in a user's callback must not unwind through HiGHS: it is kept and raised once HiGHS has returned.
     """
+    failure: list[BaseException] = []
 
     def guarded(event: Any, action: Callable[[], None]) -> None:
         try:
-            action()
-        except BaseException as err:  # re-raised by solve() as it was
+            if not failure:
+                action()
+        except BaseException as err:
             failure.append(err)
-            event.interrupt()
         if failure or run.stop() is not None:
             event.interrupt()
 
-    def on_mip(event: Any) -> None:
-        out = event.data_out
-        guarded(
-            event,
-            lambda: run.report(
-                objective=_finite(out.mip_primal_bound),
-                bound=_finite(out.mip_dual_bound),
-                nodes=int(out.mip_node_count),
-            ),
-        )
-
-    def on_iteration(event: Any) -> None:
-        guarded(event, lambda: None)
-
     if program.is_integer:
+
+        def on_mip(event: Any) -> None:
+            guarded(event, lambda: report(event.data_out))
+
         highs.cbMipInterrupt += on_mip
         highs.cbMipImprovingSolution += on_mip
         if hooks is not None and hooks.incumbent is not None:
             propose = hooks.incumbent
 
-            def on_user_solution(event: Any) -> None:
-                def offer() -> None:
-                    point = propose(None)
-                    if point is not None:
-                        event.data_in.setSolution(np.asarray(point, dtype=np.float64))
+            def offer(event: Any) -> None:
+                point = propose(None)
+                if point is not None:
+                    event.data_in.setSolution(np.asarray(point, dtype=np.float64))
 
-                guarded(event, offer)
-
-            highs.cbMipUserSolution += on_user_solution
+            highs.cbMipUserSolution += lambda event: guarded(event, lambda: offer(event))
     else:
-        highs.cbSimplexInterrupt += on_iteration
-        highs.cbIpmInterrupt += on_iteration
+        highs.cbSimplexInterrupt += lambda event: guarded(event, lambda: None)
+        highs.cbIpmInterrupt += lambda event: guarded(event, lambda: None)
+    ran = highs.run()
+    if failure:
+        raise failure[0]
+    return ran
 
 
 def _finite(value: float) -> float | None:
@@ -248,9 +276,13 @@ def _read(highs: Any, program: Program, run: Run, *, ok: bool) -> Solution:
         if info.primal_solution_status == _FEASIBLE:
             solution = highs.getSolution()
             x = np.array(solution.col_value)
-            objective = program.objective(x)
+            objective = program.objective(x) if np.isfinite(x).all() else None
             if status is Status.OPTIMAL and not program.is_integer and solution.dual_valid:
                 row_duals, column_duals = np.array(solution.row_dual), np.array(solution.col_dual)
+            if status is Status.OPTIMAL and program.Q is not None:
+                doubt = _doubt(program, x, row_duals, column_duals)
+                if doubt is not None:
+                    return doubt
         elif status is Status.OPTIMAL:
             status = Status.NUMERICAL_ERROR
     if status is Status.INFEASIBLE and program.kind is Feature.LP:
@@ -276,7 +308,45 @@ def _bound(info: Any, program: Program, status: Status, objective: float | None)
         return objective if status is Status.OPTIMAL else None
     if status in (Status.UNBOUNDED, Status.NUMERICAL_ERROR):
         return None
-    return _finite(info.mip_dual_bound)
+    bound = _finite(info.mip_dual_bound)
+    return bound if bound is None or objective is None else min(bound, objective)
+
+
+def _doubt(program: Program, x: Array, row_duals: Array | None, column_duals: Array | None) -> Solution | None:
+    """None when the multipliers of a QP's "optimal" point prove it; else the honest answer."""
+    if row_duals is None or column_duals is None or not np.isfinite(x).all():
+        got, worst = "no multipliers", np.inf
+    else:
+        measured = residuals(program, x, row_duals, column_duals)
+        got, worst = str(measured), measured.worst
+    if worst <= QP_ACCURACY:
+        return None
+    if _falls_forever(program):
+        return Solution(Status.UNBOUNDED, "Optimal, but a direction of unbounded descent exists")
+    advice = "Scale the data (a StandardScaler), or use solver='piqp' or 'cvxpy:CLARABEL'."
+    extra = {"advice": advice, "rough_point": x}
+    return Solution(Status.NUMERICAL_ERROR, f"Optimal, rough ({got}). {advice}", extra=extra)
+
+
+def _falls_forever(program: Program) -> bool:
+    """Whether some direction d has Qd = 0, c'd < 0 and stays feasible for ever: an LP over the recession cone."""
+
+    def side(bounds: Array, infinite: float) -> Array:
+        return np.where(np.isinf(bounds), infinite, 0.0)
+
+    n, m = program.n_columns, program.n_rows
+    recession = Program(
+        c=program.c,
+        A=sp.csr_array(sp.vstack([program.A, program.Q])),
+        row_lower=np.concatenate([side(program.row_lower, -np.inf), np.zeros(n)]),
+        row_upper=np.concatenate([side(program.row_upper, np.inf), np.zeros(n)]),
+        lower=side(program.lower, -1.0),
+        upper=side(program.upper, 1.0),
+        integer=np.zeros(n, dtype=bool),
+        name=f"recession directions of {program.name} ({m} rows)",
+    )
+    found = HighsBackend().solve(recession, Run.quiet())
+    return found.objective is not None and found.objective < -1e-6 * max(1.0, float(np.abs(program.c).max()))
 
 
 def _farkas(highs: Any) -> Array | None:

@@ -35,7 +35,7 @@ class Residuals:
 
 
 def residuals(program: Program, x: Array, row_duals: Array, column_duals: Array) -> Residuals:
-    """Residuals of the continuous program (integrality and indicators are not looked at)."""
+    """Residuals of the continuous program (integrality and indicators are not looked at). x must be finite."""
     activity = program.A @ x
     gradient = program.c if program.Q is None else program.c + program.Q @ x
     pull = program.A.T @ row_duals

@@ -133,6 +133,7 @@ def _configure(model: Any, run: Run) -> None:
     settings: dict[str, Any] = {
         "randomization/randomseedshift": run.seed % (2**31),
         "limits/gap": run.gap,
+        "misc/catchctrlc": False,  # Python's own handler is asked between events, and prints nothing
         "numerics/feastol": options.get("feasibility_tolerance", 1e-6),
     }
     if run.time_limit is not None:
@@ -171,7 +172,6 @@ def _read(model: Any, program: Program, columns: list[Any], raw: str, run: Run) 
     status = STATUS[raw]
     if raw == "userinterrupt":
         status = run.stop() or Status.INTERRUPTED
-        run.interrupted = run.interrupted or status is Status.INTERRUPTED  # Ctrl-C that SCIP caught itself
     x = objective = None
     if status not in (Status.INFEASIBLE, Status.UNBOUNDED) and model.getNSols() > 0:
         best = model.getBestSol()

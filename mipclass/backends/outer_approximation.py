@@ -1,0 +1,253 @@
+"""Convex MIQPs on HiGHS, which has none: outer approximation (Duran and Grossmann, 1986) by MIPs and QPs.
+
+    minimise 1/2 x'Qx + c'x  over a mixed-integer set  becomes
+    minimise c'x + sum_k t_k  with  t_k >= 1/2 y_k^2,  y = Fx,  F'F = Q,
+
+and each square is replaced by tangents t_k >= v y_k - 1/2 v^2. A tangent never cuts off a feasible point, so the MIP's
+bound is a bound on the MIQP. In turn: solve the MIP (bound), fix its integers and solve the QP that is left (point), add
+the tangents at both points; stop when point and bound meet. One tangent for each square rather than one for their sum
+needs far fewer rounds. The first tangents are at the optimum of the QP without integrality.
+
+Reference: M. A. Duran, I. E. Grossmann, An outer-approximation algorithm for a class of mixed-integer nonlinear programs,
+Mathematical Programming 36 (1986) 307-339.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ..errors import UnsupportedProgramError
+from ..program import Array, Block, Program
+from ..result import Status, relative_gap
+from ..run import Run
+from .base import Solution
+from .highs import STATUS, HighsBackend, check, configure, end_threads, give_start, load, run_watched
+
+TOLERANCE = 1e-7  # relative gap at which point and bound count as equal; MIP rows hold to 1e-9
+_ROUNDS = 1000
+_GRID = 17
+_MOST_SEEDS = 1000
+
+
+def solve_miqp(program: Program, run: Run) -> Solution:
+    """Solve a convex MIQP; `extra` holds the number of rounds and tangents."""
+    F = square_root(program)
+    relaxed = HighsBackend().solve(program.replace_with(integer=np.zeros(program.n_columns, bool)), _inner(run))
+    if relaxed.x is None:
+        bound = float("inf") if relaxed.status is Status.INFEASIBLE else None
+        return Solution(run.stop() or relaxed.status, f"relaxation: {relaxed.raw_status}", bound=bound)
+    search = _Search(program, F, run)
+    search.raise_bound(relaxed.bound)
+    search.add_tangents(search.F @ relaxed.x)
+    search.seed_tangents()
+    if run.warm_start is not None and "x" in run.warm_start:
+        start = run.warm_start["x"]
+        if np.isfinite(start[program.integer]).all():
+            search.fix_and_polish(start)
+    try:
+        return search.loop()
+    finally:
+        if run.threads > 1:
+            end_threads()
+
+
+def square_root(program: Program) -> sp.csr_array:
+    """F with F'F = Q, block by block; a Q with a negative eigenvalue is refused."""
+    Q = sp.csc_array(program.Q)
+    used = np.flatnonzero(np.diff(Q.indptr))
+    part = sp.csr_array(Q[used][:, used])
+    count, label = connected_components(part, directed=False)
+    by_label = np.argsort(label, kind="stable")
+    edges = np.searchsorted(label[by_label], np.arange(count + 1))
+    rows, columns, data, at = [], [], [], 0
+    for k in range(count):
+        members = by_label[edges[k] : edges[k + 1]]
+        values, vectors = np.linalg.eigh(part[members][:, members].toarray())
+        scale = np.abs(values).max()
+        if values.min() < -1e-9 * scale:
+            names = program.column_names()
+            raise UnsupportedProgramError(
+                f"program {program.name!r}: the quadratic objective is not convex in {', '.join(names[used[j]] for j in members[:4])} "
+                f"(least eigenvalue {values.min():.3g}). Solver 'highs' takes convex ones only; use solver='scip'."
+            )
+        keep = values > 1e-12 * scale
+        factor = np.sqrt(values[keep])[:, None] * vectors[:, keep].T
+        rows.append(at + np.repeat(np.arange(len(factor)), len(members)))
+        columns.append(np.tile(used[members], len(factor)))
+        data.append(factor.ravel())
+        at += len(factor)
+    index = (np.concatenate(rows), np.concatenate(columns))
+    return sp.csr_array((np.concatenate(data), index), shape=(at, program.n_columns))
+
+
+def _inner(run: Run) -> Run:
+    """A quiet Run with what is left of the time."""
+    return Run.quiet(seed=run.seed, time_limit=None if run.time_limit is None else max(1e-3, run.seconds_left()))
+
+
+class _Search:
+    """The MIP master with its tangents, the best point and the best bound of one solve."""
+
+    def __init__(self, program: Program, F: sp.csr_array, run: Run) -> None:
+        self.program, self.F, self.run = program, F, run
+        self.k = F.shape[0]
+        self.x: Array | None = None
+        self.objective = np.inf
+        self.bound = -np.inf
+        self.nodes = self.iterations = self.rounds = self.tangents = 0
+        self.seen: set[bytes] = set()
+        self.master = _master(program, F)
+        self.highs = load(self.master)
+        configure(self.highs, replace(run, options={"feasibility_tolerance": 1e-9, **run.options}))
+        check(self.highs.setOptionValue("mip_feasibility_tolerance", 1e-9), "tighten the integrality tolerance")
+
+    def loop(self) -> Solution:
+        for _ in range(_ROUNDS):
+            stopped = self.run.stop()
+            if stopped is not None:
+                return self.answer(stopped, "stopped")
+            self.rounds += 1
+            status, x = self.solve_master()
+            if status is Status.INFEASIBLE:
+                return Solution(Status.INFEASIBLE, "outer approximation on HiGHS: infeasible", bound=float("inf"))
+            again = False
+            if x is not None:
+                again = np.round(x[self.program.integer]).tobytes() in self.seen
+                self.fix_and_polish(x)
+                self.add_tangents(self.F @ x)
+            self.run.report(objective=self._objective(), bound=self.bound, nodes=self.nodes, rounds=self.rounds)
+            if self.closed():
+                return self.answer(Status.OPTIMAL, "optimal")
+            if status is not Status.OPTIMAL:
+                return self.answer(status, "stopped in the master problem")
+            if again and self.tight:
+                # The tangents at this assignment's best point are in the master, which still prefers it.
+                return self.answer(Status.OPTIMAL, "optimal, to the accuracy of the QP solver")
+        return self.answer(Status.ITERATION_LIMIT, f"{_ROUNDS} rounds")
+
+    def solve_master(self) -> tuple[Status, Array | None]:
+        """Early rounds need no more than a part of the present gap: their bound is valid all the same."""
+        run, highs = self.run, self.highs
+        gap = relative_gap(self._objective(), self.bound if np.isfinite(self.bound) else None)
+        aim = run.gap if gap is None else max(run.gap, 0.1 * gap)
+        self.tight = aim <= max(run.gap, TOLERANCE)
+        check(highs.setOptionValue("mip_rel_gap", aim), "set the gap")
+        if run.time_limit is not None:
+            check(highs.setOptionValue("time_limit", highs.getRunTime() + run.seconds_left()), "set the time limit")
+        if self.x is not None:
+            give_start(highs, self.lift(self.x))
+        spent = self.nodes
+
+        def report(out: Any) -> None:
+            run.report(
+                objective=self._objective(),
+                bound=max(self.bound, out.mip_dual_bound),
+                nodes=spent + int(out.mip_node_count),
+            )
+
+        ran = run_watched(highs, self.master, run, report)
+        status = STATUS[highs.getModelStatus().name] if ran.name != "kError" else Status.NUMERICAL_ERROR
+        if status is Status.INTERRUPTED:
+            status = run.stop() or status
+        info = highs.getInfo()
+        self.nodes += max(0, int(info.mip_node_count))
+        self.iterations += max(0, int(info.simplex_iteration_count))
+        if status not in (Status.INFEASIBLE, Status.NUMERICAL_ERROR, Status.UNBOUNDED):
+            self.raise_bound(float(info.mip_dual_bound))
+        has_point = info.primal_solution_status == 2 and status not in (Status.INFEASIBLE, Status.NUMERICAL_ERROR)
+        return status, np.array(highs.getSolution().col_value)[: self.program.n_columns] if has_point else None
+
+    def fix_and_polish(self, x: Array) -> None:
+        """The best point with these integers, from the QP in the continuous columns; tangents there."""
+        fixed = self.program.integer
+        whole = np.where(fixed, np.clip(np.round(x), self.program.lower, self.program.upper), x)
+        self.seen.add(whole[fixed].tobytes())
+        rest = self.program.replace_with(
+            lower=np.where(fixed, whole, self.program.lower),
+            upper=np.where(fixed, whole, self.program.upper),
+            integer=np.zeros(len(x), bool),
+        )
+        polished = HighsBackend().solve(rest, _inner(self.run))
+        for point in (whole, polished.x):
+            if point is None or np.isnan(point).any() or self.program.violation(point) > 1e-6:
+                continue
+            self.add_tangents(self.F @ point)
+            objective = self.program.objective(point)
+            if objective < self.objective:
+                self.x, self.objective = point, objective
+
+    def seed_tangents(self) -> None:
+        """A grid of tangents over each root's range, where the bounds give one: a few rows save whole rounds."""
+        lower, upper = self.program.lower, self.program.upper
+        positive, negative = self.F.maximum(0), self.F.minimum(0)
+        with np.errstate(invalid="ignore"):
+            low, high = positive @ lower + negative @ upper, positive @ upper + negative @ lower
+        if self.k * _GRID <= _MOST_SEEDS and np.isfinite(low).all() and np.isfinite(high).all():
+            for share in np.linspace(0.0, 1.0, _GRID):
+                self.add_tangents(low + share * (high - low))
+
+    def add_tangents(self, v: Array) -> None:
+        """t_k - v_k y_k >= -1/2 v_k^2 for one v_k each."""
+        k, n = self.k, self.program.n_columns
+        rows = sp.csr_array(sp.hstack([sp.csr_array((k, n)), sp.diags_array(-v), sp.eye_array(k)], format="csr"))
+        check(
+            self.highs.addRows(
+                k, -0.5 * v**2, np.full(k, np.inf), rows.nnz,
+                rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data,
+            ),
+            "add tangents",
+        )  # fmt: skip
+        self.tangents += k
+
+    def lift(self, x: Array) -> Array:
+        y = self.F @ x
+        return np.concatenate([x, y, 0.5 * y**2])
+
+    def raise_bound(self, bound: float | None) -> None:
+        if bound is not None and np.isfinite(bound):
+            self.bound = max(self.bound, bound)
+
+    def closed(self) -> bool:
+        gap = relative_gap(self._objective(), self.bound)
+        return gap is not None and gap <= max(self.run.gap, TOLERANCE)
+
+    def _objective(self) -> float | None:
+        return None if self.x is None else self.objective
+
+    def answer(self, status: Status, words: str) -> Solution:
+        bound = min(self.bound, self.objective)
+        return Solution(
+            status=status,
+            raw_status=f"outer approximation on HiGHS: {words} after {self.rounds} rounds, {self.tangents} tangents",
+            x=self.x,
+            objective=self._objective(),
+            bound=bound if np.isfinite(bound) else None,
+            nodes=self.nodes,
+            iterations=self.iterations,
+            extra={"algorithm": "outer approximation", "rounds": self.rounds, "tangents": self.tangents},
+        )
+
+
+def _master(program: Program, F: sp.csr_array) -> Program:
+    """Columns x, y, t; the rows of the program and y = Fx. Tangents are added later."""
+    n, m, k = program.n_columns, program.n_rows, F.shape[0]
+    return Program(
+        c=np.concatenate([program.c, np.zeros(k), np.ones(k)]),
+        A=sp.csr_array(
+            sp.block_array([[program.A, sp.csr_array((m, k)), None], [F, -sp.eye_array(k), sp.csr_array((k, k))]])
+        ),
+        row_lower=np.concatenate([program.row_lower, np.zeros(k)]),
+        row_upper=np.concatenate([program.row_upper, np.zeros(k)]),
+        lower=np.concatenate([program.lower, np.full(k, -np.inf), np.zeros(k)]),
+        upper=np.concatenate([program.upper, np.full(2 * k, np.inf)]),
+        integer=np.concatenate([program.integer, np.zeros(2 * k, bool)]),
+        constant=program.constant,
+        variables=(*program.variables, Block("root", n, (k,), (None,)), Block("square", n + k, (k,), (None,))),
+        rows=(*program.rows, Block("root", m, (k,), (None,))),
+        name=f"master of {program.name}",
+    )
