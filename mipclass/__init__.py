@@ -29,6 +29,8 @@ if not (Path(__file__).parent / "models").is_dir() and (_root / "models" / "__in
 # name -> where it lives; resolved on first access so that `import mipclass` stays light.
 _PUBLIC = {
     "Program": "mipclass.program:Program",
+    "RGDTreeOneClass": "mipclass.estimators.rgd_tree:RGDTreeOneClass",
+    "RGDTreeSVC": "mipclass.estimators.rgd_tree:RGDTreeSVC",
     "Result": "mipclass.result:Result",
     "project_topk_simplex": "mipclass.projections:project_topk_simplex",
     "read": "mipclass.files:read",
@@ -38,11 +40,24 @@ _PUBLIC = {
     "models": "mipclass.models",
 }
 
-__all__ = ["Program", "Result", "__version__", "datasets", "models", "project_topk_simplex", "read", "solve", "solvers"]
+__all__ = [
+    "Program",
+    "RGDTreeOneClass",
+    "RGDTreeSVC",
+    "Result",
+    "__version__",
+    "datasets",
+    "models",
+    "project_topk_simplex",
+    "read",
+    "solve",
+    "solvers",
+]
 
 if TYPE_CHECKING:
     from . import datasets, models
     from .driver import solve, solvers
+    from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
     from .files import read
     from .program import Program
     from .projections import project_topk_simplex

@@ -189,7 +189,7 @@ def _outcome(
 ) -> Outcome:
     rough = slab_along(data.p1, data.p2, budget, best.u)
     slab, margins = rough, 0
-    if max_margin is not None and rough.width > 0:
+    if max_margin is not None and run.stop() is None:
         slab, margins = widen(data.p1, data.p2, budget, best.u, run, max_margin=max_margin)
     stopped = run.stop()
     trees = [tree for _, some in grown for tree in some]
@@ -209,7 +209,7 @@ def _outcome(
     if run.options.get("tree"):
         extra["tree"] = as_graph(trees)
     if slab.width <= 0:
-        warnings.warn(not_separable(slab.width, len(trees)), MipclassWarning, stacklevel=4)
+        warnings.warn(not_separable(slab.width, len(trees), margins > 0), MipclassWarning, stacklevel=4)
         words = "no direction tried separates the points that stay"
         status = stopped or Status.ITERATION_LIMIT
         return Outcome(status, "none", None, None, nodes=nodes, iterations=margins, raw_status=words, extra=extra)
@@ -227,9 +227,14 @@ def _outcome(
     )
 
 
-def not_separable(width: float, trees: int) -> str:
+def not_separable(width: float, trees: int, proven: bool) -> str:
+    how = (
+        "and no other direction separates them: the origin lies in the hull of their differences"
+        if proven
+        else ("so the origin may lie in the hull of their differences")
+    )
     return (
-        f"no separating slab was found: after leaving out the allowed outliers the best of {trees} tree(s) has width "
-        f"{width:.3g} <= 0, so the origin lies in the hull of the differences of the points that stay and the direction is "
-        "no maximum margin. Allow more outliers, scale the features, or use a soft margin."
+        f"no separating slab was found: along the best direction of {trees} tree(s) the points that stay after the allowed "
+        f"outliers overlap (width {width:.3g}), {how}. The direction is no maximum margin. Allow more outliers, scale the "
+        "features, or use a soft margin (C)."
     )

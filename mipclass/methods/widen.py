@@ -66,17 +66,17 @@ def widen(
 ) -> tuple[Slab, int]:
     """The slab along u, widened until stable, and the number of maximum margin problems solved.
 
-    A slab that does not separate is returned as it is: there is no maximum margin to compute.
+    u need not separate: then the points that stay are asked whether any direction does.
     """
     best = slab_along(p1, p2, budget, u)
     rounds = 0
-    while best.width > 0 and rounds < max_rounds and run.stop() is None:
+    while rounds < max_rounds and run.stop() is None:
         direction = max_margin(p1.take(~best.out1), p2.take(~best.out2), run)
         rounds += 1
         if direction is None:
             break
         new = slab_along(p1, p2, budget, direction)
-        if new.width <= best.width * (1 + 1e-9):
+        if new.width <= max(0.0, best.width * (1 + 1e-9)):
             break
         best = new
         run.report(iterations=rounds, width=best.width)

@@ -1,0 +1,243 @@
+"""RGDTreeSVC and RGDTreeOneClass: the widest margin once a share of the points may be left out (Ding & Xu 2015)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.svm import LinearSVC
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..data import Array
+from ..driver import solve
+from ..errors import InvalidInputError
+from ..models.outlier_svm import outlier_svm
+from ..result import Result
+from .base import LinearClassifier
+
+Fraction = float | Mapping[Any, float]
+
+
+class RGDTreeSVC(LinearClassifier):
+    """Linear classifier of the widest margin that leaves out a given share of the points, by random gradient descent trees.
+
+    Minimise 1/2 w'w subject to y_i (w.x_i + b) >= 1 for all but floor(outlier_fraction * n) points. The trees find who is
+    left out; exact maximum margins on the rest finish (see mipclass.models.outlier_svm and solver "rgd-tree").
+
+    Parameters
+    ----------
+    outlier_fraction : number in [0, 1) of all points, shared freely between the classes, or a mapping {label: number} of
+        each class. A fraction below one point leaves none out.
+    height, max_nodes, n_children, delta, mu : the tree: levels, nodes kept on a level, children of a node (None: from delta
+        and mu), how far beyond the outliers children are drawn, probability of missing a path of inliers.
+    n_rounds : most boosting rounds; each tree grows from the best node so far, until the width is stable.
+    n_restarts : independent beginnings; the widest slab wins.
+    polish : True for exact maximum margins on the points that stay, False for the tree's own slab, or a QP backend's name.
+    C : None for the maximum margin; a number for a soft margin (squared hinge, C of scikit-learn's LinearSVC) on the points
+        that stay, which helps where classes overlap beyond the outliers.
+    keep_tree : hand back the trees as a networkx DiGraph in `tree_`.
+    time_limit : seconds, or None. progress : a line on stderr. random_state : seed.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the rule, in the user's units.
+    outliers_ : boolean mask of the training points that were left out.
+    margin_ : width of the slab between the points that stay; 2/|coef_| unless C is given. Not positive when no slab was
+        found: then a warning was given and the rule is only the best direction seen.
+    tree_margin_ : width before the exact last step.
+    result_, classes_, n_features_in_, feature_names_in_, tree_.
+
+    Examples
+    --------
+    >>> from mipclass import RGDTreeSVC
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [0.5]], [0, 0, 1, 1, 1]
+    >>> clf = RGDTreeSVC(outlier_fraction=0.2).fit(X, y)
+    >>> clf.outliers_.tolist(), float(clf.margin_)
+    ([False, False, False, False, True], 4.0)
+    """
+
+    _sparse = True
+
+    def __init__(
+        self,
+        outlier_fraction: Fraction = 0.1,
+        *,
+        height: int = 10,
+        max_nodes: int = 5,
+        n_children: int | None = None,
+        delta: float = 0.5,
+        mu: float = 0.1,
+        n_rounds: int = 10,
+        n_restarts: int = 1,
+        polish: bool | str = True,
+        C: float | None = None,
+        keep_tree: bool = False,
+        time_limit: float | None = None,
+        progress: bool = False,
+        random_state: Any = 0,
+    ) -> None:
+        self.outlier_fraction = outlier_fraction
+        self.height = height
+        self.max_nodes = max_nodes
+        self.n_children = n_children
+        self.delta = delta
+        self.mu = mu
+        self.n_rounds = n_rounds
+        self.n_restarts = n_restarts
+        self.polish = polish
+        self.C = C
+        self.keep_tree = keep_tree
+        self.time_limit = time_limit
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RGDTreeSVC:
+        """Fit to points X and labels y of two kinds; a weight of 2 counts like two equal points."""
+        X, y, weights = self._validate(X, y, sample_weight)
+        _check_fraction(self.outlier_fraction)
+        if self.C is not None and not self.C > 0:
+            raise InvalidInputError(f"C must be a positive number or None; got {self.C!r}.")
+        model = outlier_svm(X, y, _share(self.outlier_fraction), sample_weight=weights)
+        self.result_ = _solve(self, model)
+        extra = self.result_.extra
+        _set_slab(self, extra, len(y))
+        if self.C is not None:
+            kept = ~self.outliers_
+            soft = LinearSVC(C=self.C, dual=False).fit(X[kept], y[kept], sample_weight=weights[kept])
+            self.coef_, self.intercept_ = soft.coef_, np.atleast_1d(soft.intercept_)
+        elif self.result_.values:
+            self._set_rule(self.result_.values)
+        else:
+            a, c = extra["faces"]
+            self._set_rule({"w": extra["direction"], "b": -(a + c) / 2})
+        return self
+
+
+class RGDTreeOneClass(OutlierMixin, BaseEstimator):
+    """Novelty detection by the widest slab between the origin and all but a given share of the points.
+
+    Minimise 1/2 w'w subject to w.x_i >= 1 for all but floor(outlier_fraction * n) points. The origin matters: data whose hull
+    holds it have no slab (a warning says so); move them first, e.g. by scaling to positive values or by a kernel map.
+
+    Parameters are those of RGDTreeSVC; outlier_fraction is one number in [0, 1).
+
+    Attributes
+    ----------
+    coef_ : unit normal of the slab.   offset_ : distance of its upper face from the origin; intercept_ = -offset_.
+    outliers_ : boolean mask of the training points that were left out.   margin_ : width of the slab, before rounding.
+    """
+
+    outliers_: NDArray[np.bool_]
+    margin_: float
+    result_: Result
+
+    def __init__(
+        self,
+        outlier_fraction: float = 0.1,
+        *,
+        height: int = 10,
+        max_nodes: int = 5,
+        n_children: int | None = None,
+        delta: float = 0.5,
+        mu: float = 0.1,
+        n_rounds: int = 10,
+        n_restarts: int = 1,
+        polish: bool | str = True,
+        keep_tree: bool = False,
+        time_limit: float | None = None,
+        progress: bool = False,
+        random_state: Any = 0,
+    ) -> None:
+        self.outlier_fraction = outlier_fraction
+        self.height = height
+        self.max_nodes = max_nodes
+        self.n_children = n_children
+        self.delta = delta
+        self.mu = mu
+        self.n_rounds = n_rounds
+        self.n_restarts = n_restarts
+        self.polish = polish
+        self.keep_tree = keep_tree
+        self.time_limit = time_limit
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RGDTreeOneClass:
+        """Fit to points X; y is ignored."""
+        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr")
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if isinstance(self.outlier_fraction, Mapping):
+            raise InvalidInputError("outlier_fraction must be one number for one class; got a mapping.")
+        _check_fraction(self.outlier_fraction)
+        self.result_ = _solve(self, outlier_svm(X, None, _share(self.outlier_fraction), sample_weight=weights))
+        extra = self.result_.extra
+        _set_slab(self, extra, X.shape[0])
+        self.coef_ = np.asarray(extra["direction"]).reshape(1, -1)
+        scores = np.asarray(X @ self.coef_[0])
+        # Support points lie on the face itself: rounding must not call them outliers.
+        self.offset_ = float(extra["faces"][0]) - 1e-10 * float(np.abs(scores).max())
+        self.intercept_ = np.array([-self.offset_])
+        return self
+
+    def score_samples(self, X: Any) -> Array:
+        """Projection on the slab's normal: the distance from the origin along it."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        return np.asarray(X @ self.coef_[0], dtype=np.float64)
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed distance to the slab's upper face; negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """+1 for inliers, -1 for outliers."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _check_fraction(fraction: Any) -> None:
+    for value in fraction.values() if isinstance(fraction, Mapping) else [fraction]:
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < 1:
+            raise InvalidInputError(
+                f"outlier_fraction must be a number in [0, 1), or a mapping from label to such numbers; got {value!r}. "
+                "Write 0.1 for ten per cent."
+            )
+
+
+def _share(fraction: Any) -> Any:
+    """The fraction as floats, so that the model does not read a whole number as a count."""
+    return {k: float(v) for k, v in fraction.items()} if isinstance(fraction, Mapping) else float(fraction)
+
+
+def _solve(estimator: Any, model: Any) -> Result:
+    seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+    options = {
+        "height": estimator.height,
+        "max_nodes": estimator.max_nodes,
+        "n_children": estimator.n_children,
+        "delta": estimator.delta,
+        "mu": estimator.mu,
+        "rounds": estimator.n_rounds,
+        "restarts": estimator.n_restarts,
+        "polish": estimator.polish,
+        "tree": estimator.keep_tree,
+    }
+    limits = {"time_limit": estimator.time_limit, "progress": estimator.progress}
+    return solve(model, "rgd-tree", seed=seed, options=options, **limits)
+
+
+def _set_slab(estimator: Any, extra: Mapping[str, Any], n: int) -> None:
+    estimator.outliers_ = np.zeros(n, dtype=bool)
+    estimator.outliers_[extra["outliers"]] = True
+    estimator.margin_ = float(extra["width"])
+    estimator.tree_margin_ = float(extra["tree_width"])
+    if estimator.keep_tree:
+        estimator.tree_ = extra["tree"]
