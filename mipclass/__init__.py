@@ -35,6 +35,7 @@ _PUBLIC = {
     "project_topk_simplex": "mipclass.projections:project_topk_simplex",
     "read": "mipclass.files:read",
     "solve": "mipclass.driver:solve",
+    "explain": "mipclass.infeasibility:explain",
     "solvers": "mipclass.driver:solvers",
     "datasets": "mipclass.datasets",
     "models": "mipclass.models",
@@ -47,6 +48,7 @@ __all__ = [
     "Result",
     "__version__",
     "datasets",
+    "explain",
     "models",
     "project_topk_simplex",
     "read",
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from .driver import solve, solvers
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
     from .files import read
+    from .infeasibility import explain
     from .program import Program
     from .projections import project_topk_simplex
     from .result import Result

@@ -10,9 +10,11 @@ alone, so that every claimed objective is recounted from the data and not taken 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
@@ -81,6 +83,9 @@ class Rule(ABC):
     def formula(self) -> str:
         """The score in plain text, e.g. 'w.x + b'."""
 
+    def latex(self) -> str:
+        return _text(self.formula())
+
 
 class Term(ABC):
     """A loss or a penalty. Terms add and scale: `0.5 * L2() + C * Hinge()`."""
@@ -102,6 +107,9 @@ class Term(ABC):
 
     @abstractmethod
     def formula(self) -> str: ...
+
+    def latex(self) -> str:
+        return _text(self.formula())
 
     def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values of the term's own variables (and rescaled ones of the rule) for a warm start."""
@@ -152,6 +160,9 @@ class Objective:
         parts = [term.formula() if c == 1 else f"{c:g} {term.formula()}" for c, term in self.terms]
         return " + ".join(parts)
 
+    def latex(self) -> str:
+        return " + ".join(term.latex() if c == 1 else rf"{c:g}\, {term.latex()}" for c, term in self.terms)
+
 
 @dataclass(frozen=True, eq=False)
 class ErrorLimit:
@@ -178,6 +189,9 @@ class Constraint(ABC):
 
     @abstractmethod
     def formula(self) -> str: ...
+
+    def latex(self) -> str:
+        return _text(self.formula())
 
     def error_limits(self, model: Model) -> list[ErrorLimit] | None:
         """The constraint as limits on errors alone, or None when it is not of that kind."""
@@ -525,6 +539,28 @@ class Model:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def latex(self) -> str:
+        """The problem as a LaTeX `aligned` block."""
+        lines = [rf"\min\quad & {self.objective.latex()}", rf"\text{{with}}\quad & f(x) = {self.rule.latex()}"]
+        for k, constraint in enumerate(self.constraints):
+            lead = r"\text{s.t.}" if k == 0 else ""
+            lines.append(rf"{lead}\quad & {constraint.latex()}")
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
+    def _repr_html_(self) -> str:
+        lines = str(self).splitlines()
+        cells = (f"<tr><td>{escape(line[:12].strip())}</td><td>{escape(line[12:])}</td></tr>" for line in lines)
+        return f"<table>{''.join(cells)}</table>"
+
+
+def _text(words: str) -> str:
+    """Plain words inside a formula."""
+    plain = words.replace("\\", " ").replace("^", " ")
+    return r"\text{" + re.sub(r"([{}_%#&$])", r"\\\1", plain) + "}"
 
 
 def _default_rule() -> Rule:

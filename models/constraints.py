@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..data import Array, Data
 from ..errors import InvalidInputError
-from ..expression import Rows
+from ..expression import Affine, Rows
 from ..model import Constraint, Declaration, ErrorLimit, Model
 from .errors import declare_errors, zero_one_margin
 from .losses import ZeroOne
@@ -81,6 +81,9 @@ class FalsePositiveRate(_Rate):
     def formula(self) -> str:
         return f"false-positive rate <= {self.at_most:g}"
 
+    def latex(self) -> str:
+        return rf"\mathrm{{FPR}} \le {self.at_most:g}"
+
 
 @dataclass(frozen=True)
 class FalseNegativeRate(_Rate):
@@ -97,6 +100,9 @@ class FalseNegativeRate(_Rate):
 
     def formula(self) -> str:
         return f"false-negative rate <= {self.at_most:g}"
+
+    def latex(self) -> str:
+        return rf"\mathrm{{FNR}} \le {self.at_most:g}"
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,9 @@ class MaxFeatures(Constraint):
 
     def formula(self) -> str:
         return f"at most {self.at_most} feature(s)"
+
+    def latex(self) -> str:
+        return rf"\lVert w \rVert_0 \le {self.at_most}"
 
 
 def _by_feature(owner: str, given: Mapping[str, Any], data: Data) -> list[tuple[int, Any]]:
@@ -303,11 +312,14 @@ class RateParity(Constraint):
         return [(g, np.where((labels == g) & counted, data.weights, 0.0), sign) for g in np.unique(labels)]
 
     def declare(self, d: Declaration) -> None:
+        d.builder.subject_to(d.fresh_row_name("parity_gap"), self.declare_gap(d) <= self.at_most)
+
+    def declare_gap(self, d: Declaration) -> Affine:
+        """high - low, where every group's rate lies in [low, high]."""
         error = declare_errors(d)
         name = d.fresh_row_name("parity")
         low = d.builder.variables(f"{name}_low", lower=0.0, upper=1.0)
         high = d.builder.variables(f"{name}_high", lower=0.0, upper=1.0)
-        d.builder.subject_to(f"{name}_spread", high - low <= self.at_most)
         kept = d.points.point_of >= 0
         for group, weights, sign in self._parts(d.data):
             share = weights / weights.sum()
@@ -315,6 +327,7 @@ class RateParity(Constraint):
             rate = on_error @ error + float(share[sign < 0].sum())
             d.builder.subject_to(f"{name}_{group}_low", rate - low >= 0)
             d.builder.subject_to(f"{name}_{group}_high", rate - high <= 0)
+        return high - low
 
     def rates(self, model: Model, values: Mapping[str, Any]) -> dict[Any, float]:
         """The rate of each group at decoded values."""

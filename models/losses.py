@@ -74,6 +74,11 @@ class ZeroOne(Term):
         wrong = "margin_i < 1" if self.margin else "margin_i <= 0"
         return f"sum_i weight_i [{wrong}]" + ("" if self.on == "all" else f" over {self.on}")
 
+    def latex(self) -> str:
+        wrong = "y_i f(x_i) < 1" if self.margin else r"y_i f(x_i) \le 0"
+        over = {"all": "i", "positives": "i: y_i = 1", "negatives": "i: y_i = -1"}[self.on]
+        return rf"\sum_{{{over}}} c_i\, [{wrong}]"
+
 
 @dataclass(frozen=True)
 class Hinge(Term):
@@ -89,6 +94,9 @@ class Hinge(Term):
 
     def formula(self) -> str:
         return "sum_i weight_i [1 - margin_i]_+"
+
+    def latex(self) -> str:
+        return r"\sum_i c_i\, [1 - y_i f(x_i)]_+"
 
 
 @dataclass(frozen=True)
@@ -106,6 +114,9 @@ class SquaredHinge(Term):
     def formula(self) -> str:
         return "sum_i weight_i [1 - margin_i]_+^2"
 
+    def latex(self) -> str:
+        return r"\sum_i c_i\, [1 - y_i f(x_i)]_+^2"
+
 
 @dataclass(frozen=True)
 class Squared(Term):
@@ -121,6 +132,9 @@ class Squared(Term):
 
     def formula(self) -> str:
         return "sum_i weight_i (1 - margin_i)^2"
+
+    def latex(self) -> str:
+        return r"\sum_i c_i\, (1 - y_i f(x_i))^2"
 
 
 @dataclass(frozen=True)

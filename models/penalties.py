@@ -41,6 +41,9 @@ class L2(Term):
     def formula(self) -> str:
         return "|w|_2^2"
 
+    def latex(self) -> str:
+        return r"\lVert w \rVert_2^2"
+
 
 @dataclass(frozen=True)
 class L1(Term):
@@ -62,6 +65,9 @@ class L1(Term):
     def formula(self) -> str:
         return "|w|_1"
 
+    def latex(self) -> str:
+        return r"\lVert w \rVert_1"
+
 
 @dataclass(frozen=True)
 class L0(Term):
@@ -79,6 +85,9 @@ class L0(Term):
 
     def formula(self) -> str:
         return "|w|_0"
+
+    def latex(self) -> str:
+        return r"\lVert w \rVert_0"
 
 
 def declare_use(d: Declaration) -> Any:

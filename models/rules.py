@@ -70,6 +70,9 @@ class Linear(Rule):
     def formula(self) -> str:
         return {True: "w.x + b", False: "w.x", "penalised": "w.x + b (b penalised)"}[self.intercept]
 
+    def latex(self) -> str:
+        return "w^T x + b" if self.intercept is not False else "w^T x"
+
 
 def centre_offset(d: Declaration, values: Mapping[str, Any]) -> Array:
     """Move b to the middle of the gap between neighbouring products w.x that holds it, so that no tie remains.

@@ -1,0 +1,75 @@
+"""How far a constraint would have to move: for each kind, the term whose least value says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..expression import Rows
+from ..model import Constraint, Declaration, LinearConstraint, Model, Term
+from .constraints import Bounds, FalseNegativeRate, FalsePositiveRate, MaxFeatures, Monotone, RateParity
+from .errors import zero_one_margin
+from .losses import ZeroOne
+from .penalties import L0
+
+
+@dataclass(frozen=True, eq=False)
+class Shortfall(Term):
+    """The largest amount by which rows are missed: least t >= 0 with lower - t <= rows <= upper + t."""
+
+    rows: tuple[Rows, ...]
+    is_loss = False
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        t = d.builder.variables("shortfall", lower=0.0)
+        for k, rows in enumerate(self.rows):
+            d.builder.subject_to(f"missed_below{k}", Rows(rows.expression + t, rows.lower, np.inf))
+            d.builder.subject_to(f"missed_above{k}", Rows(rows.expression - t, -np.inf, rows.upper))
+        d.builder.minimize(coefficient * t)
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return max(rows.violation(values) for rows in self.rows)
+
+    def formula(self) -> str:
+        return "the largest shortfall"
+
+
+@dataclass(frozen=True, eq=False)
+class ParityGap(Term):
+    """The largest difference between the groups' rates."""
+
+    parity: RateParity
+    is_scale_free = True
+    is_loss = False
+    merges_points = True
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        d.builder.minimize(coefficient * self.parity.declare_gap(d))
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        rates = self.parity.rates(model, values).values()
+        return max(rates) - min(rates)
+
+    def formula(self) -> str:
+        return "the largest difference of rates"
+
+
+def relaxation(constraint: Constraint, model: Model) -> tuple[Term, float] | None:
+    """(term, unit): the constraint could hold with a limit of (least value of the term) / unit; None when it has no limit."""
+    margin = 1 if zero_one_margin(model) else 0
+    positive = model.data.positive
+    if isinstance(constraint, FalsePositiveRate):
+        return ZeroOne(on="negatives", margin=margin), float(model.weights[~positive].sum())  # type: ignore[arg-type]
+    if isinstance(constraint, FalseNegativeRate):
+        return ZeroOne(on="positives", margin=margin), float(model.weights[positive].sum())  # type: ignore[arg-type]
+    if isinstance(constraint, MaxFeatures):
+        return L0(), 1.0
+    if isinstance(constraint, RateParity):
+        return ParityGap(constraint), 1.0
+    if isinstance(constraint, Bounds | Monotone | LinearConstraint):
+        return Shortfall(tuple(constraint.weight_rows(model))), 1.0
+    return None

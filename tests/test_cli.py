@@ -1,0 +1,137 @@
+"""The command line as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mipclass.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def mipclass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """The command line's entry point, called in this process (a new one costs seconds of imports)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: object) -> Done:
+        monkeypatch.setattr(sys, "argv", ["mipclass", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        captured = capsys.readouterr()
+        return Done(int(stopped.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, "ill", "well")
+    lines = ["age,dose,state"] + [f"{a:.4f},{b:.4f},{label}" for (a, b), label in zip(X, y, strict=True)]
+    path = tmp_path / "patients.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_demo_proves_and_writes(tmp_path: Path) -> None:
+    """In a process of its own, as a person starts it."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "mipclass", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "optimal (proven)" in done.stdout
+    assert "objective 5, bound 5" in done.stdout
+    assert "5 of 100 points wrong" in done.stdout
+    assert "Subject To" in (tmp_path / "demo.lp").read_text()
+
+
+def test_export_then_solve(mipclass: Call, table: Path, tmp_path: Path) -> None:
+    done = mipclass("export", table, "--target", "state", "--fpr", 0.1, "--to", "model.lp")
+    assert done.returncode == 0, done.stderr
+    assert "w_age" in (tmp_path / "model.lp").read_text()
+    solved = mipclass("solve", "model.lp", "--solver", "highs", "--json")
+    assert solved.returncode == 0, solved.stderr
+    answer = json.loads(solved.stdout)
+    assert answer["status"] == "optimal"
+    assert answer["bound"] == answer["objective"]
+
+
+def test_solvers_lists_promises(mipclass: Call) -> None:
+    done = mipclass("solvers", "--json")
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    assert rows["highs"]["installed"]
+    assert "LP" in rows["highs"]["features"]
+
+
+def test_exit_codes(mipclass: Call, table: Path, tmp_path: Path) -> None:
+    (tmp_path / "no.lp").write_text("Minimize\n obj: x\nSubject To\n r: x >= 2\nBounds\n 0 <= x <= 1\nEnd\n")
+    assert mipclass("solve", "no.lp").returncode == 4
+    assert mipclass("solve").returncode == 2
+    missing = mipclass("solve", "nowhere.lp")
+    assert missing.returncode == 1
+    assert len(missing.stderr.strip().splitlines()) == 1
+    exported = mipclass("export", table, "--target", "state", "--to", "hard.lp")
+    assert exported.returncode == 0
+    unproven = mipclass("solve", "hard.lp", "--time-limit", "0.0001", "--require-proof")
+    assert unproven.returncode in (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "message"),
+    [
+        ("a,b\n1,2\n", "c", "no column 'c'; it has a, b"),
+        ("a,y\n1,x\n,z\n", "y", "line 3: column 'a' is missing"),
+        ("a,y\nfoo,x\n1,z\n", "y", "'foo', which is not a finite number"),
+        ("a,y\nnan,x\n1,z\n", "y", "not a finite number"),
+        ("a,y\n1,x\n2,x\n", "y", "exactly two labels; got 1"),
+        ("", "y", "empty"),
+        ("a,y\n", "y", "no rows"),
+        ("1,2\n3,4\n", "y", "no header"),
+        ("a,a,y\n1,2,x\n", "y", "more than once"),
+        ("a,y\n1,x,9\n", "y", "3 values for 2 columns"),
+        ("y\nx\n", "y", "no column besides the target"),
+    ],
+)
+def test_malformed_tables_get_one_line(mipclass: Call, tmp_path: Path, text: str, target: str, message: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    done = mipclass("export", path, "--target", target, "--to", "out.lp")
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out.lp").exists()
+
+
+@pytest.mark.parametrize("prefix", ["", "\ufeff"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_spreadsheets_are_read(prefix: str, separator: str, tmp_path: Path) -> None:
+    from mipclass.tables import read_table
+
+    path = tmp_path / "ok.csv"
+    path.write_text(prefix + "age;y\n1.5;0\n2;1\n".replace(";", separator), encoding="utf-8")
+    table = read_table(path, "y")
+    assert table.feature_names == ("age",)
+    assert table.X.tolist() == [[1.5], [2.0]]
+    assert table.y.tolist() == [0, 1]
