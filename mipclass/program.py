@@ -319,10 +319,10 @@ class Program:
 
         write(self, path, indicators=indicators)
 
-    def to_pyomo(self) -> Any:
+    def to_pyomo(self, *, indicators: str = "bigm") -> Any:
         from .bridges.pyomo import to_pyomo
 
-        return to_pyomo(self)
+        return to_pyomo(self, indicators=indicators)
 
     @classmethod
     def from_pyomo(cls, model: Any) -> Program:

@@ -18,6 +18,7 @@ import mipclass
 from mipclass.builder import Builder
 from mipclass.errors import InvalidInputError, MipclassWarning, ReadError, UnsupportedProgramError
 from mipclass.expression import ranged
+from mipclass.files import write
 from mipclass.files.digits import signed, texts
 from mipclass.files.names import KEYWORDS, legal_names
 from mipclass.program import Block, Indicators, Program
@@ -284,7 +285,7 @@ def test_every_coefficient_of_a_wide_program_survives(tmp_path: Path, ending: st
 @pytest.mark.parametrize("ending", FORMATS)
 def test_without_the_sidecar_the_names_stand_for_themselves(tmp_path: Path, ending: str) -> None:
     program = small()
-    mipclass.files.write(program, tmp_path / f"toy.{ending}", indicators="native", sidecar=False)
+    write(program, tmp_path / f"toy.{ending}", indicators="native", sidecar=False)
     assert [path.name for path in tmp_path.iterdir()] == [f"toy.{ending}"]
     again = mipclass.read(tmp_path / f"toy.{ending}")
     assert [block.name for block in again.variables] == ["w", "b", "k", "t", "error"]
