@@ -32,6 +32,7 @@ _PUBLIC = {
     "RGDTreeOneClass": "mipclass.estimators.rgd_tree:RGDTreeOneClass",
     "RGDTreeSVC": "mipclass.estimators.rgd_tree:RGDTreeSVC",
     "Result": "mipclass.result:Result",
+    "TauFPLClassifier": "mipclass.estimators.tau_fpl:TauFPLClassifier",
     "project_topk_simplex": "mipclass.projections:project_topk_simplex",
     "read": "mipclass.files:read",
     "solve": "mipclass.driver:solve",
@@ -46,6 +47,7 @@ __all__ = [
     "RGDTreeOneClass",
     "RGDTreeSVC",
     "Result",
+    "TauFPLClassifier",
     "__version__",
     "datasets",
     "explain",
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from . import datasets, models
     from .driver import solve, solvers
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
+    from .estimators.tau_fpl import TauFPLClassifier
     from .files import read
     from .infeasibility import explain
     from .program import Program

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,6 +180,33 @@ def _class_weights(
     if not min(factors) >= 0:
         raise InvalidInputError("class_weight holds a negative weight; weights must be >= 0.")
     return factors
+
+
+BLOCK_BYTES = 1 << 22
+"""Rows are read or upcast in pieces of about this size."""
+
+
+def is_lazy(X: Any) -> bool:
+    """X is a Dask array: rows have to be computed before they can be used."""
+    return hasattr(X, "dask") and hasattr(X, "blocks")
+
+
+def row_blocks(X: Any) -> Iterator[tuple[slice, Array]]:
+    """(rows, their values in float64) from top to bottom, of a dense array, a memory map or a Dask array.
+
+    A Dask array is read chunk by chunk along its rows; nothing else of it is held.
+    """
+    if is_lazy(X):
+        start = 0
+        for chunk in range(X.numblocks[0]):
+            values = np.asarray(X.blocks[chunk].compute(scheduler="synchronous"), dtype=np.float64)
+            yield slice(start, start + len(values)), values
+            start += len(values)
+        return
+    step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, min(start + step, X.shape[0]))
+        yield rows, np.asarray(X[rows], dtype=np.float64)
 
 
 def finite_vector(name: str, value: ArrayLike) -> NDArray[Any]:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder
-from ..data import Array
-from ..errors import InvalidInputError
+from ..data import Array, row_blocks
+from ..errors import InvalidInputError, UnsupportedProgramError
 from ..model import Model
 from ..program import Program
 from ..result import Values
 from .constraints import FalsePositiveRate
-from .losses import TopKRanking, ZeroOne
+from .losses import TopKRanking, ZeroOne, ranking_loss
 from .penalties import L2
 from .rules import Linear
 
@@ -54,6 +54,45 @@ def tau_fpl(X: Any, y: Any, tau: float = 0.05, R: float = 1e-3, **data: Any) -> 
     negatives = float(bare.weights[~bare.data.positive].sum())
     loss = TopKRanking(number_of_top(tau, negatives))
     return Model._from_parts(bare.data, bare.rule, 0.5 * R * L2() + loss, (), "tau_fpl")
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedRanking:
+    """`tau_fpl` for rows that are read block by block: a Dask array, a memory map, float32 that is not to be copied.
+
+    Solvers `lbfgs` and `fista` read the rows where they are. There is no program: that would hold all of them.
+    """
+
+    X: Any
+    y_pm1: Array
+    weights: Array
+    k: float
+    R: float
+    name: str = "tau_fpl"
+
+    @classmethod
+    def build(cls, X: Any, y_pm1: Array, weights: Array, tau: float, R: float) -> BlockedRanking:
+        _check_R(R)
+        return cls(X, y_pm1, weights, number_of_top(tau, float(weights[y_pm1 < 0].sum())), float(R))
+
+    def program(self) -> Program:
+        raise UnsupportedProgramError(
+            "rows that are read block by block have no program in memory; use solver='lbfgs' or 'fista', or load the rows "
+            "and declare models.tau_fpl(X, y)."
+        )
+
+    def decode(self, x: Array) -> Values:
+        return {"w": x[: self.X.shape[1]], "b": np.zeros(())}
+
+    def encode(self, values: Mapping[str, Any]) -> Array:
+        return np.asarray(values["w"], dtype=np.float64)
+
+    def recount(self, values: Mapping[str, Any]) -> float:
+        w = np.asarray(values["w"])
+        scores = np.concatenate([block @ w for _, block in row_blocks(self.X)])
+        weights, positive = self.weights, self.y_pm1 > 0
+        loss = ranking_loss(scores, positive, weights, self.k)
+        return loss + 0.5 * self.R * float(w @ w)
 
 
 def neyman_pearson(X: Any, y: Any, tau: float = 0.05, **data: Any) -> Model:

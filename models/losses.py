@@ -175,16 +175,21 @@ class TopKRanking(Term):
             )
 
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
-        scores, weights, positive = model.scores(values), model.weights, model.data.positive
-        self._check(weights[~positive])
-        order = np.argsort(-scores[~positive], kind="stable")
-        used = np.diff(np.minimum(np.cumsum(weights[~positive][order]), self.k), prepend=0.0)
-        top = float(used @ scores[~positive][order]) / self.k
-        short = np.maximum(0.0, 1.0 - scores[positive] + top)
-        return float(weights[positive] @ short**2) / float(weights[positive].sum())
+        self._check(model.weights[~model.data.positive])
+        return ranking_loss(model.scores(values), model.data.positive, model.weights, self.k)
 
     def formula(self) -> str:
         return f"mean_i [1 - score_i + (mean of the {self.k:g} largest negative scores)]_+^2 over positives"
+
+
+def ranking_loss(scores: Array, positive: Any, weights: Array, k: float) -> float:
+    """The loss of `TopKRanking` from scores: sort the negatives, take k of their weight from the top."""
+    negatives, mass = scores[~positive], weights[~positive]
+    order = np.argsort(-negatives, kind="stable")
+    used = np.diff(np.minimum(np.cumsum(mass[order]), k), prepend=0.0)
+    top = float(used @ negatives[order]) / k
+    short = np.maximum(0.0, 1.0 - scores[positive] + top)
+    return float(weights[positive] @ short**2) / float(weights[positive].sum())
 
 
 def declare_slack(d: Declaration) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import MipclassWarning
 from ..model import Model
-from ..models.false_positive import KernelRanking
+from ..models.false_positive import BlockedRanking, KernelRanking
 from ..models.losses import TopKRanking
 from ..models.penalties import L2
 from ..models.rules import Linear
@@ -27,6 +27,8 @@ NORMAL_FORM = "it solves c * L2() + a * TopKRanking(k) with rule Linear() (model
 
 def refuse(problem: Any) -> str | None:
     """Why a problem is not a tau-FPL ranking problem, or None."""
+    if isinstance(problem, BlockedRanking):
+        return None
     if not isinstance(problem, Model) or problem.term(TopKRanking) is None:
         return f"{NORMAL_FORM}."
     if problem.constraints:
@@ -40,8 +42,10 @@ def refuse(problem: Any) -> str | None:
     return None
 
 
-def ranking_data(problem: Model) -> tuple[RankingData, float]:
+def ranking_data(problem: Model | BlockedRanking) -> tuple[RankingData, float]:
     """The problem divided by the loss's coefficient, and that coefficient."""
+    if isinstance(problem, BlockedRanking):
+        return RankingData.build(problem.X, problem.y_pm1, problem.weights, problem.k, problem.R), 1.0
     ridge, loss = problem.term(L2), problem.term(TopKRanking)
     assert ridge is not None
     assert loss is not None
@@ -49,26 +53,26 @@ def ranking_data(problem: Model) -> tuple[RankingData, float]:
     return data, loss[0]
 
 
-def warn_of_collapse(w: Any, data: RankingData) -> bool:
+def warn_of_collapse(data: RankingData) -> None:
     """w = 0 (P = 1) is optimal when the positives' mean is an average of k negatives; say so and what to do."""
-    if np.any(w):
-        return False
     share = data.k / float(data.weight_neg.sum())
     warnings.warn(
         f"the ranking problem has collapsed: w = 0 is optimal within the asked gap for k = {data.k:g} ({share:.3g} of "
         "the negatives), because the mean of the positives cannot be told from an average of k negatives. Use a larger "
         f"tau for the ranking (ranking_tau={min(0.99, 2 * share):.3g} or more), other features, or a kernel.",
         MipclassWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
-    return True
 
 
 def outcome(
     data: RankingData, factor: float, values: Values, objective: float, bound: float, status: Status, iterations: int,
     extra: dict[str, Any],
 ) -> Outcome:  # fmt: skip
-    extra["collapsed"] = warn_of_collapse(values["w" if "w" in values else "c"], data)
+    weights = values["w" if "w" in values else "c"]
+    extra["collapsed"] = status is Status.OPTIMAL and not np.any(weights)
+    if extra["collapsed"]:
+        warn_of_collapse(data)
     claim: Claim = "proven" if status is Status.OPTIMAL else "heuristic"
     return Outcome(status, claim, values, factor * objective, factor * bound, iterations=iterations, extra=extra)
 
@@ -86,7 +90,7 @@ class LBFGS(Method):
     def refuses(self, problem: Any) -> str | None:
         return refuse(problem)
 
-    def solve(self, problem: Model, run: Run) -> Outcome:
+    def solve(self, problem: Model | BlockedRanking, run: Run) -> Outcome:
         data, factor = ranking_data(problem)
         start = run.warm_start.get("w") if run.warm_start is not None else None
         found = train(data, run, run.gap or run.options["tolerance"], run.options["max_iterations"], start)
@@ -123,7 +127,7 @@ class Fista(Method):
             return "its projection takes points of weight one and a whole k; use solver='lbfgs' for weighted points."
         return None
 
-    def solve(self, problem: Model | KernelRanking, run: Run) -> Outcome:
+    def solve(self, problem: Model | BlockedRanking | KernelRanking, run: Run) -> Outcome:
         from .tau_fpl_fista import train_dual
 
         gram = None

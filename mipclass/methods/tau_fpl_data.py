@@ -7,7 +7,6 @@ whole, so data that do not fit in memory are read block by block and give the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..data import is_lazy, row_blocks
+
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-BLOCK_BYTES = 1 << 22  # rows are upcast or read in pieces of about 4 MB
 
 
 class Rows:
@@ -28,29 +27,15 @@ class Rows:
         self.X = np.asarray(X) if isinstance(X, np.memmap) else X  # a view of the same file; kernels know plain arrays
         self.shape: tuple[int, int] = (int(X.shape[0]), int(X.shape[1]))
         self.is_sparse = sp.issparse(X)
-        self.is_lazy = hasattr(X, "dask")
+        self.is_lazy = is_lazy(X)
         self.is_plain = not self.is_sparse and not self.is_lazy and X.dtype == np.float64
-
-    def blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """(rows, their float64 values) from top to bottom."""
-        if self.is_lazy:
-            start = 0
-            for block in self.X.blocks:
-                values = np.asarray(block.compute(scheduler="synchronous"), dtype=np.float64)
-                yield slice(start, start + values.shape[0]), values
-                start += values.shape[0]
-            return
-        step = max(1, BLOCK_BYTES // (8 * max(1, self.shape[1])))
-        for start in range(0, self.shape[0], step):
-            rows = slice(start, min(start + step, self.shape[0]))
-            yield rows, np.asarray(self.X[rows], dtype=np.float64)
 
     def scores(self, w: Vector) -> Vector:
         """X w."""
         if self.is_sparse or self.is_plain:
             return np.asarray(self.X @ w, dtype=np.float64)
         out = np.empty(self.shape[0])
-        for rows, values in self.blocks():
+        for rows, values in row_blocks(self.X):
             out[rows] = values @ w
         return out
 
@@ -71,7 +56,7 @@ class Rows:
                 return np.asarray(combine_rows(self.X, active, z))
             return np.asarray(self.X.T @ z)
         out = np.zeros(self.shape[1])
-        for rows, values in self.blocks():
+        for rows, values in row_blocks(self.X):
             if z[rows].any():
                 out += values.T @ z[rows]
         return out

@@ -1,0 +1,51 @@
+"""A 64-bit fingerprint of each row's content, so that equal rows can be treated alike wherever they stand."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+
+
+@njit(cache=True)
+def mix(x: int) -> int:
+    """The finaliser of splitmix64: every output bit depends on every input bit."""
+    h = np.uint64(x)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+@njit(cache=True)
+def hash_dense(bits: NDArray[np.uint64], zero: int, out: Hashes) -> None:
+    """out_i += the fingerprint of row i of a float64 array seen as bits; zeros do not count, so that CSR agrees.
+
+    `zero` has the bits of -0.0.
+    """
+    for i in range(bits.shape[0]):
+        for j in range(bits.shape[1]):
+            value = bits[i, j]
+            if value != 0 and value != zero:
+                out[i] += mix(value ^ mix(np.uint64(j) + np.uint64(0x9E3779B97F4A7C15)))
+
+
+@njit(cache=True)
+def hash_sparse(
+    bits: NDArray[np.uint64], columns: NDArray[np.int32], starts: NDArray[np.int32], zero: int, out: Hashes
+) -> None:
+    """As `hash_dense` for CSR rows in canonical form."""
+    for i in range(starts.size - 1):
+        for p in range(starts[i], starts[i + 1]):
+            value = bits[p]
+            if value != 0 and value != zero:
+                out[i] += mix(value ^ mix(np.uint64(columns[p]) + np.uint64(0x9E3779B97F4A7C15)))
+
+
+@njit(cache=True)
+def shuffle_keys(hashes: Hashes, seed: int, out: Hashes) -> None:
+    """Keys whose order is a random permutation of the distinct rows, another one for each seed."""
+    offset = mix(np.uint64(seed) + np.uint64(0x632BE59BD9B4E019))
+    for i in range(hashes.size):
+        out[i] = mix(hashes[i] ^ offset)
