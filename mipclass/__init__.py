@@ -28,6 +28,7 @@ if not (Path(__file__).parent / "models").is_dir() and (_root / "models" / "__in
 
 # name -> where it lives; resolved on first access so that `import mipclass` stays light.
 _PUBLIC = {
+    "PolyhedralClassifier": "mipclass.estimators.polyhedral:PolyhedralClassifier",
     "Program": "mipclass.program:Program",
     "RGDTreeOneClass": "mipclass.estimators.rgd_tree:RGDTreeOneClass",
     "RGDTreeSVC": "mipclass.estimators.rgd_tree:RGDTreeSVC",
@@ -43,6 +44,7 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "PolyhedralClassifier",
     "Program",
     "RGDTreeOneClass",
     "RGDTreeSVC",
@@ -61,6 +63,7 @@ __all__ = [
 if TYPE_CHECKING:
     from . import datasets, models
     from .driver import solve, solvers
+    "PolyhedralClassifier",
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
     from .estimators.tau_fpl import TauFPLClassifier
     from .files import read

@@ -63,15 +63,18 @@ def rlp(X: Any, y: Any, *, l1: float = 0.0, **data: Any) -> Model:
 
 
 def point_sets(model: Model) -> PointSets:
-    """The model's data as the successive LPs read them: merged points, shares in the class means, l1 prices."""
+    """The model's data as the successive LPs read them: merged points, shares in the class means, l1 prices.
+
+    Points are sorted, so that the search depends on the points and their weights and not on the order of the rows.
+    """
     points = model.points
     X = points.X.toarray() if sp.issparse(points.X) else np.asarray(points.X)
-    extended = np.hstack([X, -np.ones((len(X), 1))])
+    order = np.lexsort(X.T)
+    extended = np.hstack([X[order], -np.ones((len(X), 1))])
     coefficient = sum(c for c, term in model.terms if isinstance(term, AverageViolation))
-    shares = coefficient * AverageViolation.shares(points.y_pm1, points.weights, model.data.class_weights)
-    inside = (
-        points.y_pm1 < 0 if isinstance(model.rule, Polyhedron) and model.rule.inside == "negative" else points.y_pm1 > 0
-    )
+    shares = coefficient * AverageViolation.shares(points.y_pm1, points.weights, model.data.class_weights)[order]
+    sign = -1.0 if isinstance(model.rule, Polyhedron) and model.rule.inside == "negative" else 1.0
+    inside = sign * points.y_pm1[order] > 0
     l1 = np.append(np.full(X.shape[1], float(sum(c for c, term in model.terms if isinstance(term, L1)))), 0.0)
     A, B = np.ascontiguousarray(extended[inside]), np.ascontiguousarray(extended[~inside])
     return PointSets(A, B, shares[inside], shares[~inside], l1)

@@ -29,6 +29,9 @@ class AssignmentLP(Protocol):
     def solve(self, assignment: Integers, run: Run) -> tuple[Array, float] | None:
         """None when `run` stopped the LP before it had an answer."""
 
+    def set_l1(self, l1: Array) -> None:
+        """Change the price of each column's |v_c|."""
+
 
 class WarmDual:
     """HiGHS's simplex on the dual LP: a new assignment changes bounds of pi, and the last basis is the start."""
@@ -51,6 +54,11 @@ class WarmDual:
             return None
         return planes_of_dual(answer.row_duals, self.sets.A.shape[1], self.h), -answer.objective
 
+    def set_l1(self, l1: Array) -> None:
+        self.sets = self.sets._replace(l1=l1)
+        slack = np.repeat(l1, self.h)
+        self.session.set_row_bounds(np.arange(len(slack)), -slack, slack)
+
 
 class InteriorPoint:
     """The structured interior point; hyperplanes without a point of B are left out and come back as 0.x <= 1."""
@@ -67,6 +75,9 @@ class InteriorPoint:
         planes[:, -1] = 1.0
         planes[used] = answer.planes
         return planes, answer.bound
+
+    def set_l1(self, l1: Array) -> None:
+        self.sets = self.sets._replace(l1=l1)
 
 
 class ColdPrimal:
@@ -86,6 +97,9 @@ class ColdPrimal:
             return None
         bound = answer.bound if answer.bound is not None else answer.objective
         return program.split(answer.x)["step"], float(bound)
+
+    def set_l1(self, l1: Array) -> None:
+        self.sets = self.sets._replace(l1=l1)
 
 
 def assignment_lp(sets: PointSets, h: int, lp: str, backend: Any = None) -> AssignmentLP:

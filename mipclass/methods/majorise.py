@@ -24,6 +24,8 @@ from .paper_descent import combination_order
 # A decrease below this (f is at most 2 for weights that sum to one a class) is rounding.
 DECREASE = 1e-9
 _TIE = 1e-7
+# Price of |V|_1 in standardised units, relative to the smaller class's weight, that only breaks ties.
+SMALLEST_PRICE = 1e-6
 
 
 class Point(NamedTuple):
@@ -75,9 +77,28 @@ class Search:
         self.descents.append(self.lps - started)
         return best
 
+    def smallest(self, point: Point) -> Point:
+        """Of the hyperplanes that minimise the LP at `point`, those of least |V|_1: the widest margins for the same f.
+
+        The optimal faces of these LPs are large, and a simplex vertex hugs the data. A price on |V|_1 far below the
+        weights picks the best point of the face; if it costs anything in f, the old point is kept.
+        """
+        if self.sets.l1.any():
+            return point
+        price = SMALLEST_PRICE * min(self.sets.p.sum(), self.sets.q.sum())
+        self.lp.set_l1(np.append(np.full(self.sets.A.shape[1] - 1, price), 0.0))
+        answer = self.solve(self.sets.nearest_plane(point.planes))
+        self.lp.set_l1(self.sets.l1)
+        if answer is None or self.sets.value(answer[0]) > point.value + DECREASE:
+            return point
+        return Point(answer[0], self.sets.value(answer[0]))
+
     def settle(self, point: Point) -> Point:
         """Descend from `point` until Theorem 4.1 holds, or `combinations` tied assignments have been tried in vain."""
         while self.run.stop() is None:
+            point = self.smallest(point)
+            if point.value <= DECREASE:
+                break
             errors = self.sets.errors_b(point.planes)
             choices = combination_order(errors, errors.min(axis=1) >= -_TIE, _TIE)
             for assignment in islice(choices, self.combinations):
@@ -94,7 +115,7 @@ class Search:
 
     def improve(self, point: Point, rounds: int, rng: np.random.Generator) -> tuple[Point, Status | None]:
         """Iterated local search: disturb the assignment, descend, keep what is better."""
-        moves = (flip_near_ties, scatter_misclassified, shake_planes, seize_neighbourhood)
+        moves = (flip_near_ties, scatter_misclassified, shake_planes, seize_neighbourhood, fan_out)
         for index in range(rounds):
             if (stopped := self.run.stop()) is not None:
                 return point, stopped
@@ -150,6 +171,14 @@ def seize_neighbourhood(sets: PointSets, planes: Array, rng: np.random.Generator
     assignment: Integers = errors.argmin(axis=1)
     assignment[np.argpartition(distance, share - 1)[:share]] = rng.integers(len(planes))
     return assignment
+
+
+def fan_out(sets: PointSets, planes: Array, rng: np.random.Generator) -> Integers:
+    """A fresh start: every point goes with the random direction from A's mean that it lies farthest along."""
+    centre = sets.p @ sets.A[:, :-1] / sets.p.sum()
+    directions = rng.normal(size=(len(planes), sets.A.shape[1] - 1))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.asarray(((sets.B[:, :-1] - centre) @ directions.T).argmax(axis=1), dtype=np.intp)
 
 
 def k_means(points: Array, h: int, rng: np.random.Generator, sweeps: int = 20) -> Integers:

@@ -23,6 +23,8 @@ from .paper_descent import paper_descent
 
 # Above this many points the iterated search runs on a sample of that size.
 SAMPLE = 4000
+# Rounds times dual columns (m + k) h that the default search spends on small data.
+SEARCH_WORK = 20_000
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,18 @@ def separate(
     h: int,
     run: Run,
     *,
-    rounds: int = 20,
+    rounds: int | None = None,
     lp: str = "auto",
     backend: Any = None,
     combinations: int = 64,
     start: Array | None = None,
 ) -> Separation:
-    """Minimise f over h hyperplanes. `start` gives hyperplanes to begin with instead of clusters of B."""
+    """Minimise f over h hyperplanes. `start` gives hyperplanes to begin with instead of clusters of B.
+
+    `rounds` is the number of disturbances; None is 20, and up to 100 on small data, where an LP costs little.
+    """
+    if rounds is None:
+        rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), 20, 100))
     standard = Standardised.of(sets)
     rng = np.random.default_rng(run.seed)
     search = Search(standard.sets, assignment_lp(standard.sets, h, lp, backend), run, combinations)
@@ -96,7 +103,7 @@ def separate(
     else:
         found = search.descend(standard.sets.nearest_plane(point.planes))
         point, stopped = _better(found, Point(point.planes, standard.sets.value(point.planes))), run.stop()
-    if point.value > DECREASE and stopped is None:
+    if stopped is None:
         point = search.settle(point)
         stopped = run.stop()
     planes = standard.back(point.planes)
@@ -162,15 +169,18 @@ def _robust_lp(sets: PointSets, standard: Standardised, search: Search) -> Separ
     if answer is None:
         planes = _trivial(sets, 1).planes
         return Separation(planes, sets.value(planes), 0.0, "heuristic", run.stop() or Status.NUMERICAL_ERROR, 1)
-    planes = standard.back(answer[0])
+    point = search.smallest(Point(answer[0], standard.sets.value(answer[0])))
+    planes = standard.back(point.planes)
     value = sets.value(planes)
     bound = min(value, answer[1])
-    run.report(objective=value, bound=bound, iterations=1)
+    run.report(objective=value, bound=bound, iterations=search.lps)
     trivial = bool(value >= (1.0 - 1e-9) * sets.value(np.zeros_like(planes)))
     if trivial:
         planes = np.zeros_like(planes)
         value = sets.value(planes)
-    return Separation(planes, value, bound, "proven", Status.OPTIMAL, 1, {"lps": 1, "trivial": trivial})
+    return Separation(
+        planes, value, bound, "proven", Status.OPTIMAL, search.lps, {"lps": search.lps, "trivial": trivial}
+    )
 
 
 def separate_as_printed(

@@ -135,7 +135,7 @@ class SmallestH:
     report: HullReport
 
 
-def smallest_h(A: Array, B: Array, *, rounds: int = 40, seed: int = 0) -> SmallestH:
+def smallest_h(A: Array, B: Array, *, rounds: int | None = None, seed: int = 0) -> SmallestH:
     """The smallest h for which a separation with f = 0 was found.
 
     Proposition 2.2 gives the first; then h = 1, 2, ... are tried with the successive LPs. h = 1 is decided exactly by

@@ -40,7 +40,11 @@ class SuccessiveLP(Method):
             "'majorise': majorise-minimise with iterated local search; 'paper': Algorithm 4.1, corrected",
             one_of("majorise", "paper"),
         ),
-        "rounds": Option(20, "disturbances of the iterated local search", number(0, integer=True)),
+        "rounds": Option(
+            None,
+            "disturbances of the iterated local search; None is 20, and up to 100 on small data",
+            lambda value: None if value is None else number(0, integer=True)(value),
+        ),
         "lp": Option(
             "auto",
             "who solves the LPs: 'highs' (warm dual simplex), 'interior-point', 'auto' (by size), or a backend's name",
