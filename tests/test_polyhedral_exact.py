@@ -55,7 +55,7 @@ SMALL_CASES = [
 
 @pytest.mark.parametrize(("make", "seed", "h", "l1"), SMALL_CASES)
 def test_slp_equals_the_proven_optimum(make, seed, h, l1):
-    X, y = make(seed)
+    X, y = make(seed, n=22 if h == 2 else 16)
     problem = models.polyhedral(X, y, h, l1=l1)
     exact = solve(problem, "scip", time_limit=60)
     assert exact.claim == "proven"
@@ -106,8 +106,8 @@ def test_a_box_is_named_in_the_scope_and_a_small_one_costs():
 
 def test_the_box_that_l1_implies_holds_the_optimum():
     """|V|_1 <= f(0)/l1 = 2/l1; the big-M made from it must not cut off what native indicators find."""
-    X, y = disc(5, n=22)
-    for l1 in (0.3, 0.03):
+    X, y = disc(5, n=14)
+    for l1 in (0.3, 0.05):
         problem = models.polyhedral(X, y, 2, l1=l1)
         native, bigm = solve(problem, "scip"), solve(problem, "highs")
         assert bigm.objective == pytest.approx(native.objective, abs=1e-6)
