@@ -63,8 +63,7 @@ __all__ = [
 if TYPE_CHECKING:
     from . import datasets, models
     from .driver import solve, solvers
-
-    ("PolyhedralClassifier",)
+    from .estimators.polyhedral import PolyhedralClassifier
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
     from .estimators.tau_fpl import TauFPLClassifier
     from .files import read
