@@ -41,6 +41,10 @@ METHODS: dict[str, str] = {
     "fista": "mipclass.methods.tau_fpl:Fista",
     "lbfgs": "mipclass.methods.tau_fpl:LBFGS",
     "topk": "mipclass.methods.topk:TopK",
+    "pcs": "mipclass.methods.pcs:PrioritisedSearch",
+    "csa": "mipclass.methods.csa:CombinatorialSwaps",
+    "sla": "mipclass.methods.sla:SmoothApproximation",
+    "local": "mipclass.methods.local:LocalSearch",
 }
 
 AUTO_METHODS = ("exact", "slp", "outlier-path", "gilbert", "rgd-tree", "lbfgs", "topk")

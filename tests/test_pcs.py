@@ -7,7 +7,7 @@ import pytest
 from zero_one_truth import KINDS, least_loss, tiny_instance
 
 from mipclass.kernels.pencil_swap import start_vertex
-from mipclass.methods.pcs import nudged_off, prioritised_search
+from mipclass.methods.pcs import PencilSearch, nudged_off, prioritised_search
 from mipclass.methods.zero_one_data import best_offset, prepare
 
 
@@ -61,3 +61,14 @@ def test_stopping_keeps_the_best_rule_and_claims_no_proof():
     assert not got.finished
     assert got.loss == data.loss(got.w)
     assert 0 < got.pencils < 280_840
+
+
+def test_rows_of_a_flat_are_solved_in_their_own_dimension():
+    """Many lattice points on one plane: the nudge off the plane is itself a 0-1 problem, here with optimum 1 (XOR)."""
+    X = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 2.0]])
+    y = np.array([1, 1, -1, -1, 1, -1.0])
+    Z = y[:, None] * np.column_stack([X, np.ones(6)])
+    search = PencilSearch(Z, np.ones(6), np.inf)
+    loss, nudge = search._nudge_of(np.arange(4), np.array([0, 1, 2]))
+    assert loss == 1
+    assert (Z[:4] @ nudge <= 0).sum() == 1

@@ -6,9 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .pencil import Array, Work, loss_of_margins, rule_at, sweep
+from .pencil import Work, loss_of_margins, rule_at, sweep
 from .random import State, below, normal, uniform
-from .vectors import add_multiple, length, remove_components, row_products, set_multiple
+from .vectors import Array, add_multiple, length, remove_components, row_products, set_multiple
 
 MOST_HELD = 24  # rows held in place by one direction; more makes the directions dear and no better
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .pencil import ON_ALL, Array, Indices, Work, sweep
+from .pencil import ON_ALL, Work, sweep
 from .random import State
-from .vectors import length, set_multiple
+from .vectors import Array, Indices, length, set_multiple
 
 FINISHED, PAUSED, CANDIDATE = 0, 1, 2
 

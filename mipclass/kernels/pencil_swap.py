@@ -15,9 +15,9 @@ import numpy as np
 from numba import njit
 
 from .line_search import near_row
-from .pencil import ON_ALL, Array, Indices, Work, loss_of_margins, rule_at, sweep
+from .pencil import ON_ALL, Work, loss_of_margins, rule_at, sweep
 from .random import State, below
-from .vectors import add_multiple, inner, length, remove_components, row_products, set_multiple
+from .vectors import Array, Indices, add_multiple, inner, length, remove_components, row_products, set_multiple
 
 REFRESH = 64  # pivots between two fresh inverses
 IDLE, PIVOTS, TURN, DIFFERED = 0, 1, 2, 3  # places in `counters`

@@ -16,7 +16,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..options import Option, number
 from .local import LocalResult, count_loss, least_squares_rule, unit_rows
+from .plain_zero_one import START_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
 from .zero_one_data import whitening
 
 Array = NDArray[np.float64]
@@ -78,3 +80,33 @@ def swap_search(
         if did < asked or (strict and counters[0] >= m - 1):
             break
     return LocalResult(best, best_loss, done)
+
+
+class CombinatorialSwaps(PlainZeroOne):
+    """See the module's docstring."""
+
+    name = "csa"
+    promise = "heuristic: swaps of the points on the hyperplane; the best of the quick searches"
+    options = (
+        START_OPTIONS
+        | VARIANT_OPTION
+        | {
+            "steps": Option(20_000, "pencils swept (each is all swaps of one point)", number(1, integer=True)),
+            "patience": Option(2_000, "pencils without a new best before a kick", number(1, integer=True)),
+        }
+    )
+
+    def search(self, task: Task) -> Found:
+        options = task.run.options
+        got = swap_search(
+            task.data.Z,
+            task.data.weights,
+            task.start,
+            task.rng,
+            steps=options["steps"],
+            patience=options["patience"],
+            strict=options["variant"] == "paper",
+            stop=task.run.stop,
+            on_improvement=lambda w, loss, steps: task.tell(loss, iterations=steps),
+        )
+        return Found(got.w, stopped=task.run.stop(), iterations=got.steps)

@@ -8,11 +8,12 @@ Why this is exact. Some best rule lies in an open cell of the arrangement {z_i.w
 a line through rows E of rank D - 1 (in general position just D - 1 rows), on which only rows of E are tied. The loss next
 to the edge is the loss of the other rows on the edge plus the least loss that a nudge can give to E, which is the same
 problem in D - 1 dimensions: zero when E is independent, solved by recursion otherwise (lattice data). Rows closer than 1e-10
-to a flat count as lying on it, and every improvement is recounted on the data: a loss that cannot be confirmed there
-is never reported, and then neither is a proof.
+to a flat count as lying on it, and every improvement is recounted on the data: a loss that cannot be confirmed there is
+never reported, and then neither is a proof.
 
-variant="paper" uses lexicographic order, as "next combination" in the paper; the default orders combinations by their
-farthest point, which tries all combinations of the nearest points first.
+variant="paper" uses lexicographic order, as "next combination" in the paper, from the SVM's rule; the default orders
+combinations by their farthest point, which tries all combinations of the nearest points first, and starts from a short
+swap search, since a good incumbent is what spares the sorting.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..options import Option, number
+from .csa import swap_search
 from .local import count_loss, least_squares_rule, unit_rows
+from .plain_zero_one import START_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
 from .zero_one_data import whitening
 
 Array = NDArray[np.float64]
 Stop = Callable[[], object]
+
+MOST_FLAT_PENCILS = 5_000
 
 
 class _Stopped(Exception):
@@ -61,7 +67,7 @@ class PencilSearch:
     loss: float
     v: Array | None = None
     lexicographic: bool = False
-    stop: Stop | None = None
+    stop: Callable[[PencilSearch], object] | None = None
     on_improvement: Callable[[PencilSearch], None] | None = None
     pencils: int = 0
     unconfirmed: int = 0
@@ -80,7 +86,7 @@ class PencilSearch:
         self._enumerate()
 
     def _target(self) -> float:
-        return self.loss - 1e-9 * (1.0 + abs(self.loss))
+        return self.loss - 1e-9 * (1.0 + self.loss) if np.isfinite(self.loss) else np.inf
 
     def _offer(self, v: Array, expected: float) -> None:
         """Take v when its loss, counted on the rows, is a new best; note when it is not what was expected."""
@@ -98,7 +104,7 @@ class PencilSearch:
 
     def _enumerate(self) -> None:
         from ..kernels import pencil_enumeration as kernel
-        from ..kernels.pencil import rule_at, work_arrays
+        from ..kernels.pencil import ON_ALL, rule_at, work_arrays
         from ..kernels.random import random_state
 
         n, m = self.rows.shape
@@ -112,7 +118,7 @@ class PencilSearch:
         budget = max(20, int(3e6 / (10 * n)))
         code = kernel.PAUSED
         while code != kernel.FINISHED and self.loss > 0.0:
-            if self.stop is not None and self.stop():
+            if self.stop is not None and self.stop(self):
                 raise _Stopped
             before = int(counters[0])
             code = kernel.pencil_steps(
@@ -123,7 +129,7 @@ class PencilSearch:
             if code != kernel.CANDIDATE:
                 continue
             loss, low, high, side = found
-            flat = np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= kernel.ON_ALL)
+            flat = np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= ON_ALL)
             flat_loss, nudge = self._nudge_of(flat, fixed[:levels])
             if loss + flat_loss > self._target():
                 continue
@@ -135,17 +141,30 @@ class PencilSearch:
         """Least loss of the rows of a flat under a nudge off it, and such a nudge."""
         rows = self.rows[flat]
         if len(flat) == len(fixed):  # independent rows: all can be right at once
-            return 0.0, np.linalg.lstsq(rows, np.ones(len(flat)), rcond=None)[0]
+            return 0.0, np.asarray(np.linalg.lstsq(rows, np.ones(len(flat)), rcond=None)[0], dtype=np.float64)
         key = flat.astype(np.int64).tobytes()
         if key not in self._flats:
-            _, size, axes = np.linalg.svd(rows, full_matrices=False)
-            axes = axes[size > 1e-8 * size[0]]
-            inner_rows = np.ascontiguousarray(rows @ axes.T)
-            inner = PencilSearch(inner_rows, self.weights[flat], np.inf, stop=self.stop)
-            inner.run()
-            self.unconfirmed += inner.unconfirmed
-            self._flats[key] = (inner.loss, np.zeros(rows.shape[1]) if inner.v is None else axes.T @ inner.v)
+            self._flats[key] = self._solve_flat(rows, self.weights[flat])
         return self._flats[key]
+
+    def _solve_flat(self, rows: Array, weights: Array) -> tuple[float, Array]:
+        """The same problem on the rows of a flat, in the coordinates of their span.
+
+        High-dimensional lattices have flats too large to enumerate; then the best nudge found stands in, and the
+        search no longer counts as finished (`unconfirmed`).
+        """
+        _, size, axes = np.linalg.svd(rows, full_matrices=False)
+        axes = axes[size > 1e-8 * size[0]]
+        inner_rows = np.ascontiguousarray(rows @ axes.T)
+        v = np.asarray(np.linalg.lstsq(inner_rows, np.ones(len(rows)), rcond=None)[0], dtype=np.float64)
+        inner = PencilSearch(inner_rows, weights, count_loss(inner_rows, weights, v), v)
+        inner.stop = lambda search: search.pencils >= MOST_FLAT_PENCILS or (self.stop is not None and self.stop(self))
+        try:
+            inner.run()
+        except _Stopped:
+            self.unconfirmed += 1
+        self.unconfirmed += inner.unconfirmed
+        return inner.loss, np.asarray(axes.T @ inner.v)
 
 
 def nudged_off(rows: Array, edge: Array, nudge: Array, flat: NDArray[np.intp]) -> Array:
@@ -154,9 +173,8 @@ def nudged_off(rows: Array, edge: Array, nudge: Array, flat: NDArray[np.intp]) -
     off = np.ones(len(rows), dtype=bool)
     off[flat] = False
     turning = off & (margins * change < 0.0)
-    eps = min(
-        0.5 * np.min(-margins[turning] / change[turning], initial=np.inf), 1.0 / max(np.linalg.norm(nudge), 1e-300)
-    )
+    first = float(np.min(-margins[turning] / change[turning], initial=np.inf))
+    eps = min(0.5 * first, 1.0 / max(float(np.linalg.norm(nudge)), 1e-300))
     return np.asarray(edge + eps * nudge)
 
 
@@ -166,12 +184,15 @@ def prioritised_search(
     w0: Array | None = None,
     *,
     lexicographic: bool = False,
+    most_pencils: int | None = None,
     stop: Stop | None = None,
     on_improvement: Callable[[Array, float, int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> EnumerationResult:
     """Least weighted 0-1 loss over the rows of Z (y_i (x_i, 1)); exact when `finished`.
 
-    w0 is the rule whose nearest rows come first, and the first incumbent; None takes the least-squares rule.
+    w0 is the rule whose nearest rows come first, and the first incumbent; None takes the least-squares rule. `stop` and
+    `on_progress` are called about every 50 ms.
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
     weights = np.ascontiguousarray(weights, dtype=np.float64)
@@ -183,7 +204,7 @@ def prioritised_search(
     best: dict[str, Any] = {"w": start, "loss": count_loss(Z, weights, start)}
 
     def confirm(search: PencilSearch) -> None:
-        w = M @ search.v
+        w = np.asarray(M @ np.asarray(search.v))
         loss = count_loss(Z, weights, w)
         if loss != search.loss:  # lost on the way back from whitened rows
             search.unconfirmed += 1
@@ -192,8 +213,14 @@ def prioritised_search(
             if on_improvement is not None:
                 on_improvement(w, loss, search.pencils)
 
+    def ask(search: PencilSearch) -> bool:
+        if on_progress is not None:
+            on_progress(search.pencils)
+        used_up = most_pencils is not None and search.pencils >= most_pencils
+        return used_up or bool(stop is not None and stop())
+
     search = PencilSearch(
-        np.ascontiguousarray(rows[order]), weights[order], best["loss"], None, lexicographic, stop, confirm
+        np.ascontiguousarray(rows[order]), weights[order], best["loss"], None, lexicographic, ask, confirm
     )
     try:
         search.run()
@@ -205,3 +232,40 @@ def prioritised_search(
     return EnumerationResult(
         best["w"], best["loss"], finished, search.pencils, int(search.pencils * share), search.unconfirmed
     )
+
+
+class PrioritisedSearch(PlainZeroOne):
+    """See the module's docstring."""
+
+    name = "pcs"
+    promise = "proven when it finishes (small D), in floating point; anytime otherwise"
+    options = (
+        START_OPTIONS
+        | VARIANT_OPTION
+        | {
+            "pencils": Option(
+                None, "most pencils to sweep; None: all", lambda v: None if v is None else number(1, integer=True)(v)
+            ),
+        }
+    )
+
+    def search(self, task: Task) -> Found:
+        run, data = task.run, task.data
+        is_paper = run.options["variant"] == "paper"
+        start = task.start
+        if not is_paper:
+            start = swap_search(data.Z, data.weights, start, task.rng, steps=1_000, stop=run.stop).w
+            task.tell(count_loss(data.Z, data.weights, start))
+        got = prioritised_search(
+            data.Z,
+            data.weights,
+            start,
+            lexicographic=is_paper,
+            most_pencils=run.options["pencils"],
+            stop=run.stop,
+            on_improvement=lambda w, loss, pencils: task.tell(loss, iterations=pencils),
+            on_progress=lambda pencils: task.tell(iterations=pencils),
+        )
+        extra = {"combinations": got.combinations, "unconfirmed": got.unconfirmed}
+        lower = got.loss if got.finished else 0.0
+        return Found(got.w, lower, run.stop(), iterations=got.pencils, extra=extra)
