@@ -153,7 +153,10 @@ def offspring(
     step = p1.rows(np.concatenate(drawn1)) - p2.rows(np.concatenate(drawn2)) - base
     length2 = np.einsum("ij,ij->i", step, step)
     inner = -np.einsum("ij,ij->i", base, step)
-    moved = np.flatnonzero((inner > 0) & (length2 > 0))
+    # Pairs drawn twice, and pairs of equal points, make the same child: these three numbers tell.
+    once = np.sort(np.unique(np.column_stack([parent, inner, length2]), axis=0, return_index=True)[1])
+    floor = 1e-12 * np.einsum("ij,ij->i", base, base)  # a shorter move is rounding
+    moved = once[(inner[once] > floor[once]) & (length2[once] > 0)]
     share = np.minimum(inner[moved] / length2[moved], 1.0)
     children = base[moved] + share[:, None] * step[moved]
     # A child at the origin has no direction; it says that the drawn points are not separable.

@@ -120,6 +120,8 @@ def slabs(f1: Array, f2: Array, budget: Budget, weights1: Array | None = None, w
     row = np.arange(len(f1))
     if budget.total is None:
         last1, last2 = (left1 <= amount1 + ROUNDING).sum(axis=1) - 1, (left2 <= amount2 + ROUNDING).sum(axis=1) - 1
+    elif weights1 is None and weights2 is None:
+        last1, last2 = best_count_split(low, high, floor(budget.total + ROUNDING))
     else:
         last1, last2 = best_split(low, left1, high, left2, budget.total)
     return Slabs(low[row, last1], -high[row, last2], left1[row, last1], left2[row, last2])
@@ -137,13 +139,22 @@ def head(f: Array, amount: float, weights: Array | None) -> tuple[Array, Array]:
     return np.take_along_axis(f, order, axis=1), before
 
 
+def best_count_split(low: Array, high: Array, total: int) -> tuple[Ints, Ints]:
+    """The same as `best_split` when every point weighs one."""
+    most1, most2 = low.shape[1] - 1, high.shape[1] - 1
+    k1 = np.arange(min(most1, max(0, total - most2)), most1 + 1)
+    k2 = np.minimum(total - k1, most2)
+    best = np.argmax(low[:, k1] + high[:, k2], axis=1)
+    return k1[best], k2[best]
+
+
 def best_split(low: Array, left1: Array, high: Array, left2: Array, total: float) -> tuple[Ints, Ints]:
-    """Positions of the faces in `low` and `high` for the widest slab that leaves out at most `total` in all."""
+    """Positions of the faces in `low` and `high` (negated) for the widest slab that leaves out at most `total` in all."""
     last1, last2 = np.empty(len(low), dtype=np.int64), np.empty(len(low), dtype=np.int64)
     for v in range(len(low)):
         allowed = np.flatnonzero(left1[v] <= total + ROUNDING)
         other = np.searchsorted(left2[v], total - left1[v][allowed] + ROUNDING, side="right") - 1
-        best = int(np.argmax(low[v][allowed] - -high[v][other]))
+        best = int(np.argmax(low[v][allowed] + high[v][other]))
         last1[v], last2[v] = allowed[best], other[best]
     return last1, last2
 
