@@ -276,7 +276,9 @@ def _axis_labels(labels: Labels, shape: tuple[int, ...]) -> tuple[tuple[str, ...
 
 
 def _concatenate(parts: list[Any], dtype: Any) -> NDArray[Any]:
-    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(0, dtype)
+    if len(parts) == 1:
+        return np.asarray(parts[0], dtype)
+    return np.concatenate(parts, dtype=dtype) if parts else np.zeros(0, dtype)
 
 
 def _is_uniform(M: Any) -> bool:

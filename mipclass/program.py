@@ -164,7 +164,7 @@ class Program:
                     f"program {self.name!r}: {what} blocks cover {sum(b.size for b in blocks)} of {size}."
                 )
         if len(self.indicators):
-            if len(np.unique(self.indicators.row)) != len(self.indicators):
+            if np.bincount(self.indicators.row).max() > 1:
                 raise InvalidInputError(
                     f"program {self.name!r}: a row has more than one indicator; give each its own row."
                 )
@@ -360,8 +360,11 @@ def _frozen_sparse(matrix: Any) -> Any:
 
 def _canonical_csr(A: Any) -> sp.csr_array:
     """Sorted, without duplicates: solvers and comparisons rely on it. Explicit zeros go too."""
+    known = isinstance(A, sp.csr_array) and A.dtype == np.float64 and A.has_canonical_format
     A = sp.csr_array(A, dtype=np.float64)
-    if not A.has_canonical_format:
+    if known:
+        A.has_canonical_format = True  # a new container of the same arrays would look through them again
+    else:
         A.sum_duplicates()
     if A.nnz and not A.data.all():
         A = A.copy()

@@ -14,7 +14,7 @@ from mipclass.program import Indicators, Program
 from mipclass.reductions.base import Receipt, Reduction
 from mipclass.reductions.chain import Chain
 from mipclass.reductions.constant_to_column import ConstantToColumn
-from mipclass.reductions.indicator_to_bigm import IndicatorToBigM, big_m
+from mipclass.reductions.indicator_to_bigm import IndicatorToBigM, _with_entries, big_m
 from mipclass.reductions.ranged_to_pairs import RangedToPairs
 
 ALL: list[Reduction] = [
@@ -138,3 +138,18 @@ def test_nothing_to_do_returns_the_program_itself(reduction: Reduction) -> None:
     assert reduced is program
     assert not reduction.accepts(program)
     np.testing.assert_array_equal(receipt.row_origin, Receipt.unchanged(program).row_origin)
+
+
+@given(seed=st.integers(0, 10_000), last=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_appending_entries_is_adding_them(seed: int, last: bool) -> None:
+    rng = np.random.default_rng(seed)
+    A = sp.csr_array(rng.integers(-2, 3, (5, 9)) * (np.arange(9) < 6))
+    rows = np.flatnonzero(rng.random(5) < 0.6)
+    columns = rng.integers(6, 9, len(rows)) if last else rng.integers(0, 9, len(rows))
+    data = rng.normal(size=len(rows))
+    expected = A.toarray().astype(float)
+    expected[rows, columns] += data
+    got = _with_entries(sp.csr_array(A, dtype=float), rows, columns, data)
+    assert np.array_equal(got.toarray(), expected)
+    assert got.has_sorted_indices

@@ -46,7 +46,7 @@ class IndicatorToBigM(Reduction):
         row_lower[rows] = np.where(has_lower, l - at_one * M_lower, -np.inf)
         row_upper[rows] = np.where(has_upper & ~has_lower, u + at_one * M_upper, np.inf)
         m, n = program.n_rows, program.n_columns
-        A = sp.csr_array(program.A + sp.csr_array((slack, (rows, z)), shape=(m, n)))
+        A = _with_entries(program.A, rows, z, slack)
 
         blocks = program.rows
         if both.any():
@@ -83,23 +83,52 @@ def big_m(program: Program) -> tuple[Array, Array]:
     return np.where(always_on, 0.0, M_lower), np.where(always_on, 0.0, M_upper)
 
 
+def _with_entries(A: sp.csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64], data: Array) -> sp.csr_array:
+    """A plus one number at (rows[k], columns[k]) each; by appending to the rows where that keeps them sorted."""
+    if not A.nnz or not (np.diff(rows) > 0).all() or not (A.indices[A.indptr[rows + 1] - 1] < columns).all():
+        return sp.csr_array(A + sp.csr_array((data, (rows, columns)), shape=A.shape))
+    longer = np.zeros(A.shape[0], dtype=A.indptr.dtype)
+    longer[rows] = 1
+    indptr = A.indptr + np.concatenate([[0], np.cumsum(longer)]).astype(A.indptr.dtype)
+    old = np.ones(A.nnz + len(rows), dtype=np.bool_)
+    old[indptr[rows + 1] - 1] = False
+    entries, indices = np.empty(len(old)), np.empty(len(old), dtype=A.indices.dtype)
+    entries[old], entries[~old] = A.data, data
+    indices[old], indices[~old] = A.indices, columns
+    appended = sp.csr_array((entries, indices, indptr), shape=A.shape)
+    appended.has_canonical_format = True
+    return appended
+
+
 def _activity_when_off(program: Program) -> tuple[Array, Array]:
-    """Least and greatest a.x of each indicator row over the column bounds, z at the value that switches it off."""
+    """Least and greatest a.x of each indicator row over the column bounds, z at the value that switches it off.
+
+    A side that no row needs is left infinite.
+    """
     rows, z, value = program.indicators.row, program.indicators.column, program.indicators.value
-    part = sp.csr_array(program.A[rows])
-    own = part.indices == np.repeat(z, np.diff(part.indptr))
-    off = np.repeat(1.0 - value, np.diff(part.indptr))
-    low = np.where(own, off, program.lower[part.indices])
-    high = np.where(own, off, program.upper[part.indices])
-    rising = part.data > 0  # a Program holds no explicit zeros, so no 0 * inf arises below
-    least = np.where(rising, part.data * low, part.data * high)
-    most = np.where(rising, part.data * high, part.data * low)
-    return _row_sums(least, part), _row_sums(most, part)
+    every = len(rows) == program.n_rows and bool((np.diff(rows) == 1).all())
+    part = program.A if every else sp.csr_array(program.A[rows])
+    used = np.bincount(part.indices, minlength=program.n_columns) > 0
+    bounded = bool(np.isfinite(program.lower[used]).all() and np.isfinite(program.upper[used]).all())
+    own = part.indices == np.repeat(z, np.diff(part.indptr)) if used[z].any() else None
+
+    def extreme(at_rising: Array, at_falling: Array) -> Array:
+        if bounded and own is None:  # two products; with infinite bounds they would meet 0 * inf
+            rising, falling = np.maximum(part.data, 0.0), np.minimum(part.data, 0.0)
+            return np.asarray(_weighted(part, rising) @ at_rising + _weighted(part, falling) @ at_falling)
+        x = np.where(part.data > 0, at_rising[part.indices], at_falling[part.indices])
+        if own is not None:
+            x[own] = np.repeat(1.0 - value, np.diff(part.indptr))[own]
+        return np.asarray(_weighted(part, part.data * x) @ np.ones(part.shape[1]))
+
+    unused = np.full(len(rows), np.inf)
+    least = extreme(program.lower, program.upper) if np.isfinite(program.row_lower[rows]).any() else -unused
+    most = extreme(program.upper, program.lower) if np.isfinite(program.row_upper[rows]).any() else unused
+    return least, most
 
 
-def _row_sums(data: Array, pattern: sp.csr_array) -> Array:
-    ones = np.ones(pattern.shape[1])
-    return np.asarray(sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape) @ ones)
+def _weighted(pattern: sp.csr_array, data: Array) -> sp.csr_array:
+    return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
 def _advice(program: Program, unbounded: NDArray[np.bool_], lowest: Array, highest: Array) -> str:
