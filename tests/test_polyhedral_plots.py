@@ -45,7 +45,7 @@ def test_regions_hyperplanes_and_errors_are_those_of_the_estimator(fitted):
 
 
 def test_display_takes_axes_and_keeps_names(fitted):
-    model, X, y = fitted
+    _, X, y = fitted
     frame = pd.DataFrame(X, columns=["east", "north"])
     named = PolyhedralClassifier(1).fit(frame, y)
     _, ax = plt.subplots()
