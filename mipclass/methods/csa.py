@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..options import Option, number
 from .local import LocalResult, count_loss, least_squares_rule, unit_rows
-from .plain_zero_one import START_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
+from .plain_zero_one import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
 from .zero_one_data import whitening
 
 Array = NDArray[np.float64]
@@ -88,7 +88,7 @@ class CombinatorialSwaps(PlainZeroOne):
     name = "csa"
     promise = "heuristic: swaps of the points on the hyperplane; the best of the quick searches"
     options = (
-        START_OPTIONS
+        COMMON_OPTIONS
         | VARIANT_OPTION
         | {
             "steps": Option(20_000, "pencils swept (each is all swaps of one point)", number(1, integer=True)),

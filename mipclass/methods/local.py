@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options import Option, number
-from .plain_zero_one import START_OPTIONS, Found, PlainZeroOne, Task
+from .plain_zero_one import COMMON_OPTIONS, Found, PlainZeroOne, Task
 from .zero_one_data import whitening
 
 Array = NDArray[np.float64]
@@ -123,7 +123,7 @@ class LocalSearch(PlainZeroOne):
 
     name = "local"
     promise = "heuristic: exact line searches from a linear SVM, seconds for a hundred thousand points"
-    options = START_OPTIONS | {
+    options = COMMON_OPTIONS | {
         "steps": Option(20_000, "line searches", number(1, integer=True)),
         "patience": Option(2_000, "line searches without a new best before a kick", number(1, integer=True)),
     }

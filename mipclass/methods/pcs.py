@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ..options import Option, number
 from .csa import swap_search
 from .local import count_loss, least_squares_rule, unit_rows
-from .plain_zero_one import START_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
+from .plain_zero_one import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
 from .zero_one_data import whitening
 
 Array = NDArray[np.float64]
@@ -240,7 +240,7 @@ class PrioritisedSearch(PlainZeroOne):
     name = "pcs"
     promise = "proven when it finishes (small D), in floating point; anytime otherwise"
     options = (
-        START_OPTIONS
+        COMMON_OPTIONS
         | VARIANT_OPTION
         | {
             "pencils": Option(

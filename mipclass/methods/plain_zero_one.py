@@ -24,13 +24,17 @@ from ..options import Option, Options, number, one_of
 from ..result import Claim, Outcome, Status
 from ..run import Run
 from .base import Method
-from .zero_one_data import ZeroOneData, best_offset, prepare
+from .zero_one_data import ZeroOneData, best_offset, prepare, recentre
 
 Array = NDArray[np.float64]
 
 MOST_DENSE_ENTRIES = 50_000_000
+MOST_CENTRED_ENTRIES = 2_000_000  # beyond that the centring LP takes longer than the search
 
-START_OPTIONS: dict[str, Option] = {
+COMMON_OPTIONS: dict[str, Option] = {
+    "centre": Option(
+        True, "move the rule found to the middle of its cell (an LP; loss and claim stay)", one_of(True, False)
+    ),
     "svm_C": Option(
         100.0, "C of the linear SVM (squared hinge, standardised features) that gives the start", number(1e-9)
     ),
@@ -42,15 +46,14 @@ VARIANT_OPTION: dict[str, Option] = {
 
 @dataclass(frozen=True)
 class Task:
-    """One search: the user's points X (dense) and labels, the prepared rows, a start over them, limits and reporting.
+    """One search: the prepared rows, a start over them, limits and reporting.
 
+    points : the rows before opposite twins cancelled, for what is not a 0-1 loss (an SVM, means and variances).
     tell(loss, lower=..., nodes=..., iterations=...) reports a loss or a bound of the prepared rows.
     """
 
-    X: Array
-    y: Array
-    weights: Array
     data: ZeroOneData
+    points: ZeroOneData
     start: Array
     run: Run
     tell: Callable[..., None]
@@ -97,7 +100,7 @@ def refuse_all_but_plain(problem: Any) -> str | None:
 class PlainZeroOne(Method):
     """Base of bnb, pcs, csa, sla and local: subclasses search, this class prepares and answers."""
 
-    options: ClassVar[Options] = START_OPTIONS
+    options: ClassVar[Options] = COMMON_OPTIONS
 
     def refuses(self, problem: Any) -> str | None:
         return refuse_all_but_plain(problem)
@@ -109,7 +112,7 @@ class PlainZeroOne(Method):
     def solve(self, problem: Model, run: Run) -> Outcome:
         X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
         y, weights = problem.y_pm1, problem.weights
-        data = prepare(X, y, weights)
+        data, points = prepare(X, y, weights), prepare(X, y, weights, cancel=False)
         scale = problem.terms[0][0]
         run.report(bound=scale * data.constant)
 
@@ -120,10 +123,10 @@ class PlainZeroOne(Method):
                 **effort,
             )
 
-        start = start_rule(X, y, weights, data, run)
+        start = start_rule(X[np.argmax(weights > 0)], data, points, run)
         tell(data.loss(start) - data.constant)
-        found = self.search(Task(X, y, weights, data, start, run, tell)) if len(data.Z) else Found(start)
-        w, b = data.rule(found.W)
+        found = self.search(Task(data, points, start, run, tell)) if len(data.Z) else Found(start)
+        w, b = data.rule(self._centred(data, found.W, run))
         b = best_offset(np.asarray(X @ w), y, weights, b)
         values = {"w": w, "b": np.asarray(b)}
         objective = problem.recount(values)
@@ -135,34 +138,54 @@ class PlainZeroOne(Method):
             status, claim, values, objective, bound, nodes=found.nodes, iterations=found.iterations, extra=found.extra
         )
 
+    def _centred(self, data: ZeroOneData, W: Array, run: Run) -> Array:
+        """W moved to the middle of its cell, where rounding does no harm and new points find the widest margin."""
+        if not run.options.get("centre", False) or data.Z.size > MOST_CENTRED_ENTRIES or run.stop() is not None:
+            return W
+        return recentre(data, W)
 
-def start_rule(X: Array, y: Array, weights: Array, data: ZeroOneData, run: Run) -> Array:
-    """The rule a search starts from: the caller's warm start, else a linear SVM; the better of its two sides."""
+
+def start_rule(x: Array, data: ZeroOneData, points: ZeroOneData, run: Run) -> Array:
+    """The rule a search starts from: the caller's warm start, else a linear SVM; the better of its two sides.
+
+    x is any point of the user's, for the value of the columns that are constant.
+    """
     if run.warm_start is not None and "w" in run.warm_start:
         w = np.asarray(run.warm_start["w"], dtype=np.float64)
         dropped = np.setdiff1d(np.arange(data.n_features), data.columns)
-        b = float(run.warm_start.get("b", np.zeros(()))) + float(X[np.argmax(weights > 0), dropped] @ w[dropped])
+        b = float(run.warm_start.get("b", np.zeros(()))) + float(x[dropped] @ w[dropped])
         W = np.append(w[data.columns], b)
     else:
-        W = svm_rule(X[:, data.columns], y, weights, run.options.get("svm_C", 100.0), run.seed)
+        W = svm_rule(points, run.options.get("svm_C", 100.0), run.seed)
     return W if data.loss(W) <= data.loss(-W) else -W
 
 
-def svm_rule(X: Array, y: Array, weights: Array, C: float, seed: int) -> Array:
-    """(w, b) of scikit-learn's LinearSVC on standardised features, in the units of X; the majority when it has no say."""
+def standardising(points: ZeroOneData) -> Array:
+    """The matrix T with W = T W', W' being a rule over features of mean 0 and variance 1 (weighted)."""
+    X = points.Z[:, :-1] * points.labels[:, None]
+    mean = np.average(X, axis=0, weights=points.weights)
+    spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=points.weights))
+    spread = np.where(spread > 0, spread, 1.0)
+    T = np.diag(np.append(1.0 / spread, 1.0))
+    T[-1, :-1] = -mean / spread
+    return T
+
+
+def svm_rule(points: ZeroOneData, C: float, seed: int) -> Array:
+    """W of scikit-learn's LinearSVC on standardised features; the weightier class where there is nothing to learn."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
-    used = weights > 0
-    X, y, weights = X[used], y[used], weights[used]
-    if X.shape[1] == 0 or len(np.unique(y)) < 2:
-        return np.append(np.zeros(X.shape[1]), 1.0 if y @ weights >= 0 else -1.0)
-    mean, spread = X.mean(axis=0), X.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    svm = LinearSVC(C=C, dual=len(X) < X.shape[1], random_state=seed % 2**32, max_iter=5000)
+    y, weights = points.labels, points.weights
+    n, m = points.Z.shape
+    majority = np.append(np.zeros(m - 1), 1.0 if y @ weights >= 0 else -1.0)
+    if m == 1 or len(np.unique(y)) < 2:
+        return majority
+    T = standardising(points)
+    X = (points.Z @ T)[:, :-1] * y[:, None]
+    svm = LinearSVC(C=C, dual=n < m - 1, random_state=seed % 2**32, max_iter=5000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # any rule will do for a start
-        svm.fit((X - mean) / spread, y, sample_weight=weights)
-    w = svm.coef_[0] / spread
-    W = np.append(w, float(svm.intercept_[0]) - float(mean @ w))
-    return W if np.any(W) else np.append(np.zeros(X.shape[1]), 1.0)
+        svm.fit(X, y, sample_weight=weights)
+    W: Array = T @ np.append(svm.coef_[0], svm.intercept_[0])
+    return W if np.any(W) else majority

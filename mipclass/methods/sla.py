@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..options import Option, number
 from .local import LocalResult, count_loss
-from .plain_zero_one import START_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
+from .plain_zero_one import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task, standardising
 
 Array = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ class SmoothApproximation(PlainZeroOne):
     name = "sla"
     promise = "heuristic: descent on a smoothed loss; milliseconds, nearly linear in N"
     options = (
-        START_OPTIONS
+        COMMON_OPTIONS
         | VARIANT_OPTION
         | {
             f.name: Option(f.default, f"constant {f.name} of Algorithms 3 and 4", number(0))
@@ -136,9 +136,9 @@ class SmoothApproximation(PlainZeroOne):
     def search(self, task: Task) -> Found:
         options, data = task.run.options, task.data
         constants = SlaConstants(**{f.name: options[f.name] for f in fields(SlaConstants)})
-        rows, to_user = standardised(task)
+        to_user = standardising(task.points)
         got = smooth_search(
-            rows,
+            data.Z @ to_user,
             data.weights,
             np.asarray(np.linalg.solve(to_user, task.start), dtype=np.float64),
             constants,
@@ -147,15 +147,3 @@ class SmoothApproximation(PlainZeroOne):
             on_improvement=lambda w, loss, steps: task.tell(loss, iterations=steps),
         )
         return Found(to_user @ got.w, stopped=task.run.stop(), iterations=got.steps)
-
-
-def standardised(task: Task) -> tuple[Array, Array]:
-    """Rows t (x', 1) of features with mean 0 and variance 1 over the user's points, and the matrix W = T W' back."""
-    columns = task.data.columns
-    X = task.X[task.weights > 0][:, columns]
-    weights = task.weights[task.weights > 0]
-    mean = np.average(X, axis=0, weights=weights)
-    spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-    T = np.diag(np.append(1.0 / spread, 1.0))
-    T[-1, :-1] = -mean / spread
-    return task.data.Z @ T, T

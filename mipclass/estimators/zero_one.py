@@ -1,0 +1,143 @@
+"""ZeroOneClassifier: the linear rule with the fewest errors (Nguyen & Sanner 2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.utils import check_random_state
+
+from ..driver import solve
+from ..errors import InvalidInputError
+from ..model import Constraint, Model
+from ..models.zero_one import zero_one
+from ..result import Result
+from .base import LinearClassifier
+
+ENUMERABLE = 30_000_000  # rows swept by pcs in about a second
+
+
+class ZeroOneClassifier(LinearClassifier):
+    """Linear classifier that makes the fewest (weighted) errors on the training data.
+
+    Minimise sum_i c_i [y_i (w.x_i + b) <= 0] over w and b. No scaling is needed: the loss does not change with the units
+    of the features, and the coefficients come back in the user's.
+
+    Parameters
+    ----------
+    solver : "auto" takes "pcs" (proven) where enumeration takes about a second, that is few features and points, and
+        "csa" (heuristic, a fixed number of steps) elsewhere; with `subject_to` it is the driver's choice. Or a name:
+        "exact", "bnb", "pcs", "csa", "sla", "local", "highs", "scip" ...
+    n_restarts : independent seeds; the fewest errors win (the first of equals). They run through joblib on `n_jobs` workers.
+    subject_to : side constraints, such as models.FalsePositiveRate(at_most=0.05), for solvers that take them.
+    class_weight : weights of errors by class: a mapping, "balanced" or None.
+    options : options of the solver by name.
+    time_limit : seconds, or None. gap : relative gap at which a proving solver may stop.
+    progress : a line on stderr. random_state : seed; one seed gives one rule.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the rule, in the user's units.
+    loss_ : weighted training errors of the rule; ties, which the rule avoids, would count.
+    bound_ : proven lower bound on the loss of every rule.
+    result_ : the solver's full answer: status, claim ("proven" or "heuristic"), trace ...
+    classes_, n_features_in_, feature_names_in_.
+
+    Examples
+    --------
+    >>> from mipclass import ZeroOneClassifier
+    >>> clf = ZeroOneClassifier().fit([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1])
+    >>> clf.loss_, clf.result_.claim
+    (1.0, 'proven')
+    """
+
+    _sparse = True
+    loss_: float
+    bound_: float | None
+
+    def __init__(
+        self,
+        solver: str = "auto",
+        *,
+        n_restarts: int = 1,
+        subject_to: Constraint | Sequence[Constraint] = (),
+        class_weight: Mapping[Any, float] | str | None = None,
+        options: Mapping[str, Any] | None = None,
+        time_limit: float | None = None,
+        gap: float = 0.0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        random_state: Any = 0,
+    ) -> None:
+        self.solver = solver
+        self.n_restarts = n_restarts
+        self.subject_to = subject_to
+        self.class_weight = class_weight
+        self.options = options
+        self.time_limit = time_limit
+        self.gap = gap
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroOneClassifier:
+        """Fit to points X (dense or CSR) and labels y of two kinds; a weight of 2 counts like two equal points."""
+        X, y, weights = self._validate(X, y, sample_weight)
+        if (
+            isinstance(self.n_restarts, bool)
+            or not isinstance(self.n_restarts, int | np.integer)
+            or self.n_restarts < 1
+        ):
+            raise InvalidInputError(f"n_restarts must be a whole number >= 1; got {self.n_restarts!r}.")
+        constraints = [self.subject_to] if isinstance(self.subject_to, Constraint) else list(self.subject_to)
+        problem = zero_one(
+            X,
+            y,
+            subject_to=constraints,
+            sample_weight=weights,
+            class_weight=self.class_weight,
+            pos_label=self.classes_[1],
+        )
+        solver = choose_solver(problem) if self.solver == "auto" else self.solver
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_restarts)
+        results = Parallel(n_jobs=self.n_jobs)(delayed(self._solve)(problem, solver, int(seed)) for seed in seeds)
+        self.result_ = best_of(results)
+        if not self.result_.values:
+            raise InvalidInputError(
+                f"solver {solver!r} found no rule: {self.result_.status}. Loosen subject_to, raise time_limit, or see "
+                "mipclass.explain for which constraints conflict."
+            )
+        self._set_rule(self.result_.values)
+        self.loss_ = problem.recount(self.result_.values)
+        self.bound_ = self.result_.bound
+        return self
+
+    def _solve(self, problem: Model, solver: str, seed: int) -> Result:
+        return solve(
+            problem,
+            solver=solver,
+            time_limit=self.time_limit,
+            gap=self.gap,
+            seed=seed,
+            progress=self.progress,
+            options=None if self.options is None else dict(self.options),
+        )
+
+
+def choose_solver(problem: Model) -> str:
+    """What solver="auto" means here: a deterministic budget of about a second (see ZeroOneClassifier)."""
+    if problem.constraints:
+        return "auto"
+    n, d = problem.points.n, problem.data.d
+    pencils = comb(n, max(0, d - 1)) if d <= 6 else np.inf
+    return "pcs" if pencils * n * (d + 4) <= 8 * ENUMERABLE else "csa"
+
+
+def best_of(results: Sequence[Result]) -> Result:
+    """The result of least objective, the first of equals; results without a point come last."""
+    return min(
+        results, key=lambda result: np.inf if result.objective is None or not result.values else result.objective
+    )
