@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from error_sets import fewest_errors
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import mipclass
-from mipclass import models
+from mipclass import datasets, models
 from mipclass.errors import InvalidInputError, UnsupportedProgramError
 from mipclass.expression import Affine
 
@@ -164,21 +168,28 @@ def test_penalised_offset_is_a_constant_column() -> None:
     assert ours.objective == pytest.approx(value, rel=1e-6)
 
 
-@pytest.mark.parametrize("solver", ["highs", "osqp", "piqp", "scip", "cvxpy:CLARABEL", "cvxpy:HIGHS", "pyomo:highs"])
-def test_one_model_many_solvers(solver: str) -> None:
-    X, y = tiny(4, n=25, d=3)
-    reference = {"l2": 0.0, "l1": 0.0}
-    for penalty in reference:
-        problem = models.hinge_svm(X, y, penalty=penalty)
-        able = {row.name for row in mipclass.solvers(problem) if row.accepts}
-        if solver not in able:
-            with pytest.raises(UnsupportedProgramError, match="cannot solve"):
-                mipclass.solve(problem, solver)
-            continue
-        expected = mipclass.solve(problem, "highs").objective
-        result = mipclass.solve(problem, solver)
-        assert result.objective == pytest.approx(expected, rel=1e-6)
-        assert result.recounted
+SOLVERS = ["highs", "osqp", "piqp", "scip", "cvxpy:CLARABEL", "cvxpy:HIGHS", "pyomo:highs"]
+FIRST_MODELS = {
+    "hinge L2": lambda X, y: models.hinge_svm(X, y),
+    "hinge L1": lambda X, y: models.hinge_svm(X, y, penalty="l1"),
+    "RLP": lambda X, y: models.rlp(X, y),
+    "0-1": lambda X, y: models.zero_one(X[:10], y[:10]),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_MODELS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_model_many_solvers(solver: str, name: str) -> None:
+    problem = FIRST_MODELS[name](*tiny(4, n=25, d=3))
+    expected = mipclass.solve(problem, "highs")
+    able = {row.name for row in mipclass.solvers(problem) if row.accepts}
+    if solver not in able:
+        with pytest.raises(UnsupportedProgramError, match="cannot solve"):
+            mipclass.solve(problem, solver)
+        return
+    result = mipclass.solve(problem, solver)
+    assert result.objective == pytest.approx(expected.objective, rel=1e-6)
+    assert result.recounted
 
 
 def test_squared_losses_have_the_closed_form() -> None:
@@ -316,3 +327,36 @@ def test_printing_shows_the_maths() -> None:
     problem = models.Model(X_OK, Y_OK, minimize=models.ZeroOne(), subject_to=models.FalsePositiveRate(0.1))
     assert "sum_i weight_i [margin_i <= 0]" in str(problem)
     assert "false-positive rate <= 0.1" in str(problem)
+
+
+@pytest.mark.slow
+def test_heart_with_two_side_constraints(tmp_path: Path) -> None:
+    """Fewest errors with false positives <= 10 % and at most 5 features, in 30 s, against L1-logistic regression."""
+    if "heart_statlog" not in datasets.available():
+        pytest.skip("set MIPCLASS_DATA to a folder with heart_statlog.npz")
+    heart = datasets.load("heart_statlog")
+    X, y = heart.X, heart.y
+    limits = [models.FalsePositiveRate(at_most=0.1), models.MaxFeatures(5)]
+    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=limits)
+    result = mipclass.solve(problem, "highs", time_limit=30)
+    wrong = problem.predict(result.values) != y
+    assert result.recounted
+    assert wrong[y < 0].mean() <= 0.1
+    assert np.count_nonzero(result.values["w"]) <= 5
+    assert wrong.sum() == result.objective < min((y > 0).sum(), _l1_logistic(X, y, rate=0.1, features=5))
+    assert result.bound is not None
+    problem.write(tmp_path / "heart.lp")
+    assert (tmp_path / "heart.lp").stat().st_size > 1000
+
+
+def _l1_logistic(X: np.ndarray, y: np.ndarray, rate: float, features: int) -> int:
+    """Fewest errors of L1-logistic rules with few enough features, each thresholded to the false-positive rate."""
+    Z = StandardScaler().fit_transform(X)
+    best = len(y)
+    for C in np.logspace(-3, 1, 40):
+        w = LogisticRegression(l1_ratio=1.0, solver="liblinear", C=C).fit(Z, y).coef_[0]
+        if 0 < np.count_nonzero(w) <= features:
+            scores = Z @ w
+            negatives = np.sort(scores[y < 0])[::-1]
+            best = min(best, int(np.sum((scores > negatives[int(rate * len(negatives))]) != (y > 0))))
+    return best
