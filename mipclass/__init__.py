@@ -39,6 +39,8 @@ _PUBLIC = {
     "read": "mipclass.files:read",
     "solve": "mipclass.driver:solve",
     "explain": "mipclass.infeasibility:explain",
+    "load": "mipclass.saving:load",
+    "save": "mipclass.saving:save",
     "solvers": "mipclass.driver:solvers",
     "datasets": "mipclass.datasets",
     "models": "mipclass.models",
@@ -55,9 +57,11 @@ __all__ = [
     "__version__",
     "datasets",
     "explain",
+    "load",
     "models",
     "project_topk_simplex",
     "read",
+    "save",
     "solve",
     "solvers",
 ]
@@ -73,6 +77,7 @@ if TYPE_CHECKING:
     from .program import Program
     from .projections import project_topk_simplex
     from .result import Result
+    from .saving import load, save
 
 
 def __getattr__(name: str) -> Any:

@@ -58,6 +58,7 @@ ALLOWED = {
     "datasets": BASE | {"datasets", "synthetic"},
     "synthetic": BASE,
     "tables": BASE,
+    "saving": MODELS | {"estimators", "saving"},
     "projections": BASE | {"kernels"},
     "driver": DRIVER,
 }
