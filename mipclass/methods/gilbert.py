@@ -45,8 +45,8 @@ class Gilbert(Method):
         data = read(problem)
         rule = "plain" if run.options["variant"] == "paper" else run.options["variant"]
         found = polytope_distance(
-            data.p1.points,
-            data.p2.points if data.has_offset else None,
+            data.p1.points[data.rows1],
+            data.p2.points[data.rows2] if data.has_offset else None,
             epsilon=run.options["epsilon"],
             rule=rule,
             max_steps=run.options["max_steps"],

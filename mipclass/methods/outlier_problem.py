@@ -81,7 +81,7 @@ def read(problem: Model) -> OutlierProblem:
     has_offset = getattr(problem.rule, "intercept", True) is True
 
     def cloud(points: Any, rows: Ints) -> Cloud:
-        return Cloud(points[rows], None if weights is None else weights[rows])
+        return Cloud(points, None if weights is None else weights[rows], rows)
 
     if has_offset:
         rows1, rows2 = np.flatnonzero(used & problem.data.positive), np.flatnonzero(used & ~problem.data.positive)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..result import Status
 from ..run import Run
-from .slab import Array, Budget, Cloud, Ints, Slabs, slabs, worst
+from .slab import Array, Budget, Cloud, Ints, Slabs, project, slabs, worst
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Growth:
     max_nodes: int = 5
     n_children: int = 20
     delta: float = 0.5
-    subsample: int = 2000
+    subsample: int = 1000
 
 
 def sample_size(height: int, delta: float, mu: float, *, two_class: bool = True) -> int:
@@ -89,7 +89,7 @@ def grow(p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rng:
     for level in range(growth.height + 1):
         first = len(tree.nodes)
         u = directions(points)
-        f1, f2 = p1.project(u), p2.project(u)
+        f1, f2 = project(p1, p2, u)
         faces = slabs(f1, f2, budget, p1.weights, p2.weights)
         for v, parent in enumerate(parents.tolist()):
             node = Node(points[v], float(faces.a[v]), float(faces.c[v]), level, parent if parent >= 0 else None)
@@ -118,7 +118,7 @@ class Ranking:
     def widest(self, points: Array) -> Ints:
         """The `max_nodes` points of the widest slabs, widest first."""
         u = directions(points)
-        f1, f2 = self.few1.project(u), self.few2.project(u)
+        f1, f2 = project(self.few1, self.few2, u)
         width = slabs(f1, f2, self.budget, self.few1.weights, self.few2.weights).width
         return np.argsort(-width, kind="stable")[: self.keep]
 

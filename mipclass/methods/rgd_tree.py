@@ -21,7 +21,7 @@ from .base import Method
 from .outlier_problem import OutlierProblem, read, refusal, unit
 from .random_descent import Growth, Node, Tree, boost, sample_size, tree_height
 from .rgd_graph import as_graph
-from .slab import ROUNDING, Array, Budget, Cloud
+from .slab import ROUNDING, Array, Budget, Cloud, mean_difference
 from .widen import MaxMargin, nearest_direction, slab_along, widen
 
 
@@ -63,7 +63,7 @@ class RGDTree(Method):
             True, "exact maximum margin on the points that stay: True, False or a backend's name", _is_polish
         ),
         "splits": Option(9, "variant 'paper': splits of a total share tried", number(1, integer=True)),
-        "subsample": Option(2000, "rows of a class on which children are ranked", number(1, integer=True)),
+        "subsample": Option(1000, "rows of a class on which children are ranked", number(1, integer=True)),
         "tree": Option(False, "hand back the trees as a networkx DiGraph in extra['tree']", one_of(True, False)),
     }
 
@@ -121,7 +121,7 @@ def _forests(data: OutlierProblem, growth: Growth, run: Run, paper: bool) -> Ite
 
 def _root(data: OutlierProblem, rng: np.random.Generator, *, random: bool) -> Array:
     """A point of the difference of the hulls: that of the means, or of a random pair."""
-    root = data.p1.mean() - data.p2.mean()
+    root = mean_difference(data.p1, data.p2)
     if not random and np.any(root):
         return np.asarray(root)
     for _ in range(100):
@@ -145,7 +145,7 @@ def _warm_root(data: OutlierProblem, run: Run) -> Array | None:
         )
     if not np.any(w):
         return None
-    apart = float((data.p1.mean() - data.p2.mean()) @ unit(w))
+    apart = float(mean_difference(data.p1, data.p2) @ unit(w))
     return unit(w) * (apart if apart > 0 else 1.0)
 
 
@@ -202,6 +202,8 @@ def _outcome(
         "left_out": (int(slab.out1.sum()), int(slab.out2.sum())),
         "direction": slab.u,
         "faces": (slab.a, slab.c),
+        "tree_direction": rough.u,
+        "tree_faces": (rough.a, rough.c),
         "trees": len(trees),
         "tree_widths": [tree.best.width for tree in trees],
         "max_margins": margins,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..result import Status
 from ..run import Run
-from .slab import Array, Budget, Cloud, slabs
+from .slab import Array, Budget, Cloud, project, slabs
 
 
 def count_supports(n1: int, n2: int, d: int) -> int:
@@ -35,7 +35,7 @@ def widest_direction(
     """
     best, width, tried = None, 0.0, 0
     for u in support_directions(p1.rows(np.arange(p1.n)), p2.rows(np.arange(p2.n)), chunk):
-        found = slabs(p1.project(u), p2.project(u), budget, p1.weights, p2.weights).width
+        found = slabs(*project(p1, p2, u), budget, p1.weights, p2.weights).width
         tried += len(u)
         top = int(np.argmax(found))
         if found[top] > width:

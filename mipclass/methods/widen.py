@@ -15,7 +15,7 @@ import numpy as np
 from ..result import Status
 from ..run import Run
 from .polytope import polytope_distance
-from .slab import Array, Budget, Cloud, Mask, left_out, slabs
+from .slab import Array, Budget, Cloud, Mask, left_out, project, slabs
 
 MaxMargin = Callable[[Cloud, Cloud, Run], Array | None]
 
@@ -37,7 +37,7 @@ class Slab:
 
 def slab_along(p1: Cloud, p2: Cloud, budget: Budget, u: Array) -> Slab:
     """The widest slab along the unit vector u, from the data."""
-    f1, f2 = p1.project(u[None, :]), p2.project(u[None, :])
+    f1, f2 = project(p1, p2, u[None, :])
     found = slabs(f1, f2, budget, p1.weights, p2.weights)
     a, c = float(found.a[0]), float(found.c[0])
     # Only points beyond a face need to go: ties with a face stay, and so do points of weight that was not needed.
