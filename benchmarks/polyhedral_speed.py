@@ -1,0 +1,262 @@
+"""How fast the successive LPs are: LPs a descent, warm against rebuilt LPs, whole fits, growth with N, exact against slp.
+
+python -m benchmarks.polyhedral_speed [--full]
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Case, Results, Study, table
+from mipclass import PolyhedralClassifier, datasets, models, solve
+from mipclass.backends.highs import HighsBackend
+from mipclass.methods.assignment_lp import ColdPrimal, InteriorPoint, WarmDual
+from mipclass.methods.majorise import Search, k_means
+from mipclass.methods.polyhedral_search import Standardised, separate, separate_as_printed
+from mipclass.models.point_sets import PointSets
+from mipclass.models.polyhedral import point_sets
+from mipclass.run import Run
+
+TABLE_1 = ("breast_wisconsin", "heart_cleveland", "liver_bupa", "pima", "votes", "wpbc")
+
+
+def standard_sets(name: str) -> PointSets:
+    X, y = datasets.load(name)
+    return Standardised.of(point_sets(models.polyhedral(X, y, 2))).sets
+
+
+# -- LPs to the end of a descent --------------------------------------------------------------------------------------------
+
+
+def majorise_minimise(name: str, seed: int) -> dict[str, Any]:
+    sets = standard_sets(name)
+    search = Search(sets, WarmDual(sets, 2), Run.quiet(seed=seed))
+    start = time.perf_counter()
+    found = search.descend(k_means(sets.B[:, :-1], 2, np.random.default_rng(seed)))
+    return {"lps": search.lps, "value": found.value if found else None, "seconds": time.perf_counter() - start}
+
+
+def printed_rule(name: str, seed: int) -> dict[str, Any]:
+    found = separate_as_printed(standard_sets(name), 2, Run.quiet(seed=seed), HighsBackend())
+    return {"lps": found.lps, "value": found.value}
+
+
+# -- one sequence of assignments, four ways to solve its LPs ----------------------------------------------------------------
+
+LP_ROUTES = {
+    "warm dual": lambda sets: WarmDual(sets, 2),
+    "rebuilt dual": None,
+    "rebuilt primal": lambda sets: ColdPrimal(sets, 2, HighsBackend()),
+    "interior point": lambda sets: InteriorPoint(sets, 2),
+}
+
+
+def lp_sequence(name: str, route: str) -> dict[str, Any]:
+    """Seconds an LP after the first, over the assignments that one search visits."""
+    sets = standard_sets(name)
+    visited: list[Any] = []
+
+    class Recorder(WarmDual):
+        def solve(self, assignment: Any, run: Run) -> Any:
+            visited.append(assignment.copy())
+            return super().solve(assignment, run)
+
+    search = Search(sets, Recorder(sets, 2), Run.quiet())
+    rng = np.random.default_rng(0)
+    first = search.descend(k_means(sets.B[:, :-1], 2, rng))
+    assert first is not None
+    search.improve(first, 6, rng)
+    make = LP_ROUTES[route]
+    lp = make(sets) if make is not None else None
+    seconds = []
+    for assignment in visited:
+        start = time.perf_counter()
+        (lp if lp is not None else WarmDual(sets, 2)).solve(assignment, Run.quiet())
+        seconds.append(time.perf_counter() - start)
+    return {"seconds": float(np.mean(seconds[1:])), "lps": len(visited)}
+
+
+# -- whole fits -------------------------------------------------------------------------------------------------------------
+
+
+def fit_ours(name: str, inside: str) -> dict[str, Any]:
+    X, y = datasets.load(name)
+    model = PolyhedralClassifier(inside=inside if inside == "auto" else 1)
+    start = time.perf_counter()
+    model.fit(X, y)
+    return {"seconds": time.perf_counter() - start, "value": model.result_.objective, "lps": model.result_.iterations}
+
+
+def fit_svc(name: str, inside: str) -> dict[str, Any]:
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    X, y = datasets.load(name)
+    X = StandardScaler().fit_transform(X)
+    start = time.perf_counter()
+    SVC(kernel="rbf").fit(X, y)
+    return {"seconds": time.perf_counter() - start}
+
+
+# -- growth with N ----------------------------------------------------------------------------------------------------------
+
+
+def slab(n: int, d: int = 10) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, np.where(np.abs(X[:, 0] + 0.3 * rng.normal(size=n)) < 0.7, 1, -1)
+
+
+def grow_fit(n: int) -> dict[str, Any]:
+    X, y = slab(n)
+    start = time.perf_counter()
+    result = solve(models.polyhedral(X, y, 2))
+    return {"seconds": time.perf_counter() - start, "value": result.objective, "claim": result.claim}
+
+
+def grow_lp(n: int, route: str) -> dict[str, Any]:
+    """One LP for one assignment, the data already standardised."""
+    X, y = slab(n)
+    sets = Standardised.of(point_sets(models.polyhedral(X, y, 2))).sets
+    assignment = (sets.B[:, 0] > 0).astype(np.intp)
+    start = time.perf_counter()
+    answer = LP_ROUTES[route](sets).solve(assignment, Run.quiet())  # type: ignore[misc]
+    return {"seconds": time.perf_counter() - start, "value": answer[1]}
+
+
+# -- exact ------------------------------------------------------------------------------------------------------------------
+
+
+def small(seed: int, n: int) -> models.Model:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    y = np.where((np.abs(X[:, 0]) < 0.7) ^ (rng.random(n) < 0.1), 1, -1)
+    return models.polyhedral(X, y, 2, l1=0.01)
+
+
+def exact(seed: int, n: int, solver: str) -> dict[str, Any]:
+    result = solve(small(seed, n), solver, time_limit=60)
+    return {"seconds": result.seconds, "value": result.objective, "bound": result.bound, "claim": result.claim}
+
+
+def warmup() -> None:
+    X, y = slab(200, 3)
+    solve(models.polyhedral(X, y, 2), options={"lp": "interior-point", "rounds": 1})
+    separate(point_sets(models.polyhedral(X, y, 2)), 2, Run.quiet(), rounds=1)
+    from sklearn.svm import SVC
+
+    SVC().fit(X, y)
+
+
+def cases(full: bool) -> list[Case]:
+    names = TABLE_1 if full else TABLE_1[2:3]
+    found = []
+    for name in names:
+        found += [
+            Case("majorise", majorise_minimise, {"name": name, "seed": seed}) for seed in range(10 if full else 2)
+        ]
+        found += [Case("printed", printed_rule, {"name": name, "seed": seed}) for seed in range(3 if full else 1)]
+        found += [Case(f"lp {route}", lp_sequence, {"name": name, "route": route}) for route in LP_ROUTES]
+        for inside in ("auto", "fixed"):
+            found += [Case("fit ours", fit_ours, {"name": name, "inside": inside})]
+            found += [Case("fit svc", fit_svc, {"name": name, "inside": inside})]
+    sizes = (1_000, 3_000, 10_000, 30_000, 100_000) if full else (1_000, 10_000)
+    for n in sizes:
+        found.append(Case("grow fit", grow_fit, {"n": n}))
+        found.append(Case("grow interior", grow_lp, {"n": n, "route": "interior point"}))
+        if n <= 10_000:  # HiGHS needs minutes beyond
+            found.append(Case("grow highs", grow_lp, {"n": n, "route": "rebuilt primal"}))
+    for n in (30, 40) if full else (30,):
+        for seed in range(4 if full else 2):
+            found += [Case(f"exact {s}", exact, {"seed": seed, "n": n, "solver": s}) for s in ("highs", "scip", "slp")]
+    return found
+
+
+def report(results: Results) -> str:
+    parts = ["LPs to the end of one descent from clusters of B, h = 2 (smallest - median - largest over seeds):", ""]
+    rows = []
+    names = [n for n in TABLE_1 if results.where("fit ours", name=n).cells]
+    for name in names:
+        row: list[Any] = [name]
+        for label in ("majorise", "printed"):
+            here = results.where(label, name=name)
+            lps = here.all("lps")
+            row += [f"{min(lps)} - {int(np.median(lps))} - {max(lps)}", here.median("value")]
+        rows.append(row)
+    parts.append(table(["set", "majorise-minimise", "f", "Algorithm 4.1 (eps = sigma = 0.001)", "f"], rows))
+
+    parts += [
+        "",
+        "Milliseconds an LP after the first, over the assignments of one search (ratio to the warm dual):",
+        "",
+    ]
+    rows = []
+    for name in names:
+        base = results.where("lp warm dual", name=name).median("seconds")
+        row = [name]
+        for route in LP_ROUTES:
+            value = results.where(f"lp {route}", name=name).median("seconds")
+            row.append(f"{1e3 * value:.2f} ({value / base:.1f}x)" if value and base else None)
+        rows.append(row)
+    parts.append(table(["set", *LP_ROUTES], rows))
+
+    parts += ["", "Whole fit in seconds, h = 2, default search (ratio to SVC(kernel='rbf').fit on scaled data):", ""]
+    rows = []
+    for name in names:
+        row = [name]
+        svc = results.where("fit svc", name=name).median("seconds")
+        for inside in ("auto", "fixed"):
+            here = results.where("fit ours", name=name, inside=inside)
+            seconds = here.median("seconds")
+            row.append(f"{seconds:.3f} ({seconds / svc:.0f}x)" if seconds and svc else None)
+        rows.append([*row, results.where("fit ours", name=name, inside="fixed").median("lps"), svc])
+    parts.append(table(["set", "inside='auto' (two searches)", "inside fixed", "its LPs", "SVC"], rows))
+
+    parts += ["", "Growth with N: N x 10, a noisy slab, h = 2 (seconds; MB are growth of resident memory):", ""]
+    rows = []
+    for n in sorted({c.case.parameters["n"] for c in results.where("grow fit").cells}):
+        fit, ipm, highs = (results.where(f"grow {k}", n=n) for k in ("fit", "interior", "highs"))
+        rows.append(
+            [
+                n,
+                fit.median("seconds"),
+                fit.median("peak_mb"),
+                ipm.median("seconds"),
+                ipm.median("peak_mb"),
+                highs.median("seconds"),
+            ]
+        )
+    parts.append(table(["N", "whole fit", "MB", "one LP, interior point", "MB", "one LP, HiGHS (primal)"], rows))
+
+    parts += ["", "Exact model (l1 = 0.01, noisy slab in the plane, h = 2) and slp; 60 s limit:", ""]
+    rows = []
+    for setting in results.where("exact slp").settings:
+        row = [setting["n"], setting["seed"]]
+        values = {}
+        for solver in ("highs", "scip", "slp"):
+            here = results.where(f"exact {solver}", seed=setting["seed"], n=setting["n"])
+            values[solver] = here.median("value")
+            row.append(f"{here.median('seconds'):.2f} s, {here.all('claim')[0]}, {values[solver]:.6f}")
+        best = min(values["highs"], values["scip"])
+        rows.append([*row, f"{values['slp'] - best:.1e}"])
+    parts.append(
+        table(["points", "seed", "HiGHS (big-M from l1)", "SCIP (indicators)", "slp", "slp - best exact"], rows)
+    )
+    return "\n".join(parts)
+
+
+study = Study(
+    "polyhedral_speed",
+    "Polyhedral separation: speed",
+    cases,
+    report,
+    repeats=3,
+    packages=("pyscipopt",),
+    warmup=warmup,
+)
+
+if __name__ == "__main__":
+    study.main()
