@@ -82,9 +82,10 @@ def assignment_dual(sets: PointSets, h: int) -> Program:
 
 
 def assignment_bounds(sets: PointSets, assignment: Integers, h: int) -> Array:
-    """Upper bounds of pi, row by row, for the assignment s: q_l where j = s(l), else 0."""
+    """Upper bounds of pi, row by row, for the assignment s: q_l where j = s(l), else 0; s(l) = -1 leaves b_l out."""
     upper = np.zeros((len(sets.B), h))
-    upper[np.arange(len(sets.B)), assignment] = sets.q
+    placed = np.flatnonzero(assignment >= 0)
+    upper[placed, assignment[placed]] = sets.q[placed]
     return upper.ravel()
 
 

@@ -43,6 +43,9 @@ def test_equals_enumeration_of_all_assignments(l1):
     exact = solve(problem, "scip")
     assert exact.claim == "proven"
     assert exact.objective == pytest.approx(truth, abs=1e-6)
+    proven = solve(problem, options={"nodes": 1000, "rounds": 0})
+    assert (proven.claim, proven.status) == ("proven", "optimal")
+    assert proven.objective == pytest.approx(truth, abs=1e-7)
     assert solve(problem).objective == pytest.approx(truth, abs=1e-6)
     if l1:
         assert solve(problem, "highs").objective == pytest.approx(truth, abs=1e-6)
@@ -63,6 +66,21 @@ def test_slp_equals_the_proven_optimum(make, seed, h, l1):
     assert found.solver == "slp"
     assert found.recounted
     assert found.objective == pytest.approx(exact.objective, abs=1e-6)
+    proven = solve(problem, options={"nodes": 5000, "rounds": 0})
+    assert proven.claim == "proven"
+    assert proven.objective == pytest.approx(exact.objective, abs=1e-6)
+    assert proven.bound == pytest.approx(exact.objective, abs=1e-6)
+
+
+def test_branch_and_bound_stopped_early_keeps_a_valid_bound():
+    problem = models.polyhedral(*slab(0, n=40), 2)
+    optimum = solve(problem, options={"nodes": 100_000})
+    assert optimum.claim == "proven"
+    for nodes in (1, 5, 20):
+        early = solve(problem, options={"nodes": nodes})
+        assert (early.status, early.nodes) == ("node_limit", nodes)
+        assert early.claim == "local"
+        assert 0 <= early.bound <= optimum.objective <= early.objective + 1e-9
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ class WarmDual:
         answer = self.session.solve(run)
         if answer.row_duals is None or answer.objective is None:
             return None
-        return planes_of_dual(answer.row_duals, self.sets.A.shape[1], self.h), -answer.objective
+        return planes_of_dual(answer.row_duals, self.sets.A.shape[1], self.h), 0.0 - answer.objective
 
     def set_l1(self, l1: Array) -> None:
         self.sets = self.sets._replace(l1=l1)

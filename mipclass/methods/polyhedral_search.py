@@ -18,6 +18,7 @@ from ..program import Array, Program
 from ..result import Claim, Status
 from ..run import Run
 from .assignment_lp import assignment_lp
+from .assignment_tree import Proof, prove
 from .majorise import DECREASE, Point, Search, k_means
 from .paper_descent import paper_descent
 
@@ -38,6 +39,7 @@ class Separation:
     status: Status
     lps: int
     extra: dict[str, Any] = field(default_factory=dict)
+    nodes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,13 @@ def separate(
     lp: str = "auto",
     backend: Any = None,
     combinations: int = 64,
+    nodes: int = 0,
     start: Array | None = None,
 ) -> Separation:
     """Minimise f over h hyperplanes. `start` gives hyperplanes to begin with instead of clusters of B.
 
-    `rounds` is the number of disturbances; None is 20, and up to 100 on small data, where an LP costs little.
+    `rounds` is the number of disturbances; None is 20, and up to 100 on small data, where an LP costs little. With
+    `nodes` > 0 a branch and bound of at most so many nodes follows and gives a lower bound, or the proof.
     """
     if rounds is None:
         rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), 20, 100))
@@ -106,14 +110,18 @@ def separate(
     if stopped is None:
         point = search.settle(point)
         stopped = run.stop()
-    planes = standard.back(point.planes)
+    proof = Proof(point, 0.0, 0, stopped)
+    if stopped is None and nodes > 0 and point.value > DECREASE:
+        proof = prove(standard.sets, h, point, run, nodes)
+    planes = standard.back(proof.point.planes)
     value = sets.value(planes)
-    solved = value <= DECREASE
-    claim: Claim = "proven" if solved else "local" if point.local else "heuristic"
-    status = Status.OPTIMAL if solved else stopped or Status.ITERATION_LIMIT
+    bound = min(value, proof.bound)
+    solved = value - bound <= DECREASE * (1.0 + value)
+    claim: Claim = "proven" if solved else "local" if proof.point.local else "heuristic"
+    status = Status.OPTIMAL if solved else proof.stopped or Status.ITERATION_LIMIT
     extra = {"lps": search.lps, "lps_a_descent": tuple(search.descents)}
-    run.report(objective=value, bound=0.0, iterations=search.lps)
-    return Separation(planes, value, 0.0, claim, status, search.lps, extra)
+    run.report(objective=value, bound=bound, iterations=search.lps)
+    return Separation(planes, value, bound, claim, status, search.lps, extra, proof.nodes if nodes > 0 else None)
 
 
 def _from_start(

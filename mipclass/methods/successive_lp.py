@@ -29,7 +29,8 @@ class SuccessiveLP(Method):
 
     One hyperplane is one LP and the answer is proven. More are searched for; the claim is "proven" when f reaches 0,
     "local" when Theorem 4.1's condition was checked over all tied combinations, else "heuristic". The bound is 0, the
-    least value that f can have, unless there is one hyperplane.
+    least value that f can have, unless there is one hyperplane or `nodes` asks for a branch and bound, which needs no
+    big-M and no box and ends with "proven" when it ends in time.
     """
 
     name: ClassVar[str] = "slp"
@@ -51,6 +52,9 @@ class SuccessiveLP(Method):
             lambda value: None if isinstance(value, str) else "a name",
         ),
         "combinations": Option(64, "most tied assignments tried at a stationary point", number(1, integer=True)),
+        "nodes": Option(
+            0, "most nodes of a branch and bound that proves the optimum after the search", number(0, integer=True)
+        ),
         "eps": Option(1e-3, "variant 'paper': eps_A, eps_B and the escape's threshold", number(0)),
         "sigma": Option(1e-3, "variant 'paper': the least predicted decrease that is worth a step", number(0)),
     }
@@ -80,9 +84,10 @@ class SuccessiveLP(Method):
             steps = {"eps": options["eps"], "sigma": options["sigma"]}
             found = separate_as_printed(sets, h, run, backend, **steps, **shared)
         elif lp in _OWN_LPS:
-            found = separate(sets, h, run, rounds=options["rounds"], lp=lp, **shared)
+            found = separate(sets, h, run, rounds=options["rounds"], nodes=options["nodes"], lp=lp, **shared)
         else:
-            found = separate(sets, h, run, rounds=options["rounds"], lp="backend", backend=_backend(lp), **shared)
+            shared |= {"rounds": options["rounds"], "nodes": options["nodes"], "backend": _backend(lp)}
+            found = separate(sets, h, run, lp="backend", **shared)
         return _outcome(problem, found)
 
 
@@ -125,6 +130,7 @@ def _outcome(problem: Model, found: Separation) -> Outcome:
         values=values,
         objective=found.value,
         bound=found.bound,
+        nodes=found.nodes,
         iterations=found.lps,
         raw_status=words[found.claim]
         if found.status in (Status.OPTIMAL, Status.ITERATION_LIMIT)
