@@ -22,6 +22,7 @@ from .portable import Portable, remarks, widest
 
 _LINE = 500  # characters; the LP language allows 560
 _CHUNK = 200_000  # terms formatted at a time, which bounds the memory
+_GLUE = np.array([" +", " ", "\n  +", "\n  "], dtype=object)  # before a number: same line or next, positive or negative
 
 
 def write_lp(content: Portable, stream: IO[str]) -> None:
@@ -90,9 +91,8 @@ def _rows(content: Portable, names: NDArray[Any], width: int) -> Iterator[str]:
         cuts = indptr[start : stop + 1] - indptr[start]
         first, last = cuts[:-1], cuts[1:] - 1
         negative = data[span] < 0
-        glue = np.where(negative, " ", " +").astype(object)
         wraps = (np.arange(cuts[-1]) - np.repeat(first, np.diff(cuts))) % width == 0
-        glue[wraps] = np.where(negative[wraps], "\n  ", "\n  +")
+        glue = _GLUE[2 * wraps + negative]
         opened = zip(content.rows[rows], range(start, stop), negative[first].tolist(), strict=True)
         glue[first] = [f" {label}: {conditions.get(i, '')}{'' if minus else '+'}" for label, i, minus in opened]
         shown = names[indices[span]]

@@ -44,10 +44,12 @@ def write_mps(content: Portable, stream: IO[str]) -> None:
 def _columns(content: Portable) -> Iterator[str]:
     """The columns as text, a chunk at a time; a column without entries shows a zero in the objective."""
     program = content.program
-    table = sp.csc_array(sp.vstack([sp.csr_array(program.c.reshape(1, -1)), program.A], format="csc"))
+    shown = np.flatnonzero((program.c != 0) | (np.bincount(program.A.indices, minlength=program.n_columns) == 0))
+    costs = sp.csr_array((program.c[shown], shown, [0, len(shown)]), shape=(1, program.n_columns))
+    table = sp.csc_array(sp.vstack([costs, program.A], format="csc"))
     table.sort_indices()
     names = np.array(content.columns, dtype=object)
-    rows = np.array([OBJECTIVE, *content.rows], dtype=object)
+    rows = np.array([f"{row} " for row in (OBJECTIVE, *content.rows)], dtype=object)
     n = program.n_columns
     # Runs of columns of one kind: a marker opens and closes each run of integers.
     turns = np.flatnonzero(np.diff(program.integer.astype(np.int8))) + 1
@@ -66,17 +68,15 @@ def _columns(content: Portable) -> Iterator[str]:
 
 
 def _entries(table: sp.csc_array, names: NDArray[Any], rows: NDArray[Any], start: int, end: int) -> str:
+    """Lines `column row value` of the columns start ... end - 1, by one join over flat arrays."""
     counts = np.diff(table.indptr[start : end + 1])
     span = slice(table.indptr[start], table.indptr[end])
-    owner = np.repeat(names[start:end], counts).tolist()
-    values = texts(table.data[span])
-    lines = [f" {c} {r} {v}\n" for c, r, v in zip(owner, rows[table.indices[span]].tolist(), values, strict=True)]
-    if not counts.all():
-        empty = (np.flatnonzero(counts == 0) + start).tolist()
-        positions = np.cumsum(counts)[np.array(empty) - start].tolist()
-        for j, at in zip(reversed(empty), reversed(positions), strict=True):
-            lines.insert(at, f" {names[j]} {OBJECTIVE} 0\n")
-    return "".join(lines)
+    heads = np.array([f" {name} " for name in names[start:end]], dtype=object)
+    parts = ["\n"] * (4 * int(counts.sum()))
+    parts[0::4] = np.repeat(heads, counts).tolist()
+    parts[1::4] = rows[table.indices[span]].tolist()
+    parts[2::4] = texts(table.data[span])
+    return "".join(parts)
 
 
 def _bounds(content: Portable) -> list[str]:
