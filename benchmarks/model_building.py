@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.harness import Case, Results, Study, table
 
 D, EPS, OFFSET = 10, 1e-3, 5.0
-SLOW = {"pyomo"}  # two hundred times the work: the largest size only in a full run
+SLOW = {"pyomo"}  # two hundred times the work: the largest model only in a full run, its file never
 
 
 def data(n: int, d: int = D) -> tuple[Any, Any]:
@@ -247,7 +247,7 @@ def cases(full: bool) -> Iterator[Case]:
         for ending in ("lp", "mps"):
             for writer in WRITERS:
                 linopy_mps = writer == "linopy" and ending == "mps"  # written by HiGHS
-                if not linopy_mps and (full or n < 100_000 or writer not in SLOW):
+                if not linopy_mps and (n < 100_000 or writer not in SLOW):
                     yield Case(writer, write, {"writer": writer, "ending": ending, "n": n})
 
 
