@@ -152,6 +152,20 @@ def test_no_network_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
         datasets.load("pima")
 
 
+def test_the_documented_table_is_the_checked_one() -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "datasets.md").read_text()
+    for name, facts in datasets.FACTS.items():
+        source = "scikit-learn" if name == "wdbc" else str(facts.openml or "")
+        cells = [
+            name,
+            f"{facts.n_samples} x {facts.n_features}",
+            facts.n_positive,
+            facts.positive,
+            " ".join(facts.papers),
+        ]
+        assert f"| {' | '.join(map(str, cells))} | {source}".rstrip() in page, name
+
+
 # -- recipes --------------------------------------------------------------------------------------------------------------
 
 

@@ -50,7 +50,7 @@ def test_mipclass_loads_the_very_matrix_of_the_hand_written_one(points: tuple[An
 def test_every_writer_writes_it(writer: str, ending: str, points: tuple[Any, Any], tmp_path: Path) -> None:
     if writer in NEEDS:
         pytest.importorskip(NEEDS[writer])
-    WRITERS[writer](*points, tmp_path / f"model.{ending}")
+    WRITERS[writer](*points, tmp_path / f"model.{ending}")()
     again = mipclass.solve(mipclass.read(tmp_path / f"model.{ending}"), "highs")
     assert again.objective == pytest.approx(optimum(with_highspy(*points)), abs=1e-6)
 
