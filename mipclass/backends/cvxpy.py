@@ -158,7 +158,7 @@ class CvxpyBackend(Backend):
 
     def _read(self, program: Program, form: _Form, raw: str, run: Run) -> Solution:
         status = STATUS[raw.partition(":")[0]]
-        if raw == "user_limit" and run.stop() is not None:
+        if run.stop() is not None and (raw == "user_limit" or (raw == "optimal_inaccurate" and program.is_integer)):
             status = Status.TIME_LIMIT
         iterations = form.iterations()
         if status is Status.INFEASIBLE:
@@ -258,8 +258,11 @@ class _Form:
         )
 
     def start_from(self, x: Array) -> None:
+        """CVXPY refuses values that a variable's kind does not allow, so a start is moved to the nearest that it does."""
+        near = np.clip(x, self._program.lower, self._program.upper)
+        near = np.where(self._program.integer, np.round(near), near)
         for index, part in self._parts:
-            part.value = np.round(x[index]) if part.attributes["boolean"] or part.attributes["integer"] else x[index]
+            part.value = near[index]
 
     def _constraints(self, A: Any, equal: Any, lower: Array, upper: Array) -> list[tuple[bool, Any, float, Any]]:
         def value(index: Any) -> Any:

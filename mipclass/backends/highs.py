@@ -155,7 +155,7 @@ class HighsBackend(Backend):
         highs = load(program)
         configure(highs, run)
         if run.warm_start is not None and "x" in run.warm_start:
-            give_start(highs, run.warm_start["x"])
+            give_start(highs, program, run.warm_start["x"])
 
         def report(out: Any) -> None:
             objective, bound = _finite(out.mip_primal_bound), _finite(out.mip_dual_bound)
@@ -204,9 +204,9 @@ def configure(highs: Any, run: Run) -> None:
             )
 
 
-def give_start(highs: Any, x: Array) -> None:
-    """A full or partial start; NaN marks unknown columns."""
-    known = np.flatnonzero(np.isfinite(x)).astype(np.int32)
+def give_start(highs: Any, program: Program, x: Array) -> None:
+    """A full or partial start: NaN marks unknown columns, and values out of bounds (an error to HiGHS) are left out."""
+    known = np.flatnonzero((x >= program.lower) & (x <= program.upper)).astype(np.int32)
     if len(known):
         check(highs.setSolution(len(known), known, x[known]), "take the warm start")
 

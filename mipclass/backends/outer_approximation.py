@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from ..errors import UnsupportedProgramError
 from ..program import Array, Block, Program
@@ -27,6 +26,7 @@ from ..result import Status, relative_gap
 from ..run import Run
 from .base import Solution
 from .highs import STATUS, HighsBackend, check, configure, end_threads, give_start, load, run_watched
+from .square_root import square_root
 
 TOLERANCE = 1e-7  # relative gap at which point and bound count as equal; MIP rows hold to 1e-9
 _ROUNDS = 1000
@@ -37,6 +37,11 @@ _MOST_SEEDS = 1000
 def solve_miqp(program: Program, run: Run) -> Solution:
     """Solve a convex MIQP; `extra` holds the number of rounds and tangents."""
     F = square_root(program)
+    if F is None:
+        raise UnsupportedProgramError(
+            f"program {program.name!r}: the quadratic objective is not convex, and 'highs' takes convex ones only; use "
+            f"solver='scip' (pip install 'mipclass[scip]')."
+        )
     relaxed = HighsBackend().solve(program.replace_with(integer=np.zeros(program.n_columns, bool)), _inner(run))
     if relaxed.x is None:
         bound = float("inf") if relaxed.status is Status.INFEASIBLE else None
@@ -54,35 +59,6 @@ def solve_miqp(program: Program, run: Run) -> Solution:
     finally:
         if run.threads > 1:
             end_threads()
-
-
-def square_root(program: Program) -> sp.csr_array:
-    """F with F'F = Q, block by block; a Q with a negative eigenvalue is refused."""
-    Q = sp.csc_array(program.Q)
-    used = np.flatnonzero(np.diff(Q.indptr))
-    part = sp.csr_array(Q[used][:, used])
-    count, label = connected_components(part, directed=False)
-    by_label = np.argsort(label, kind="stable")
-    edges = np.searchsorted(label[by_label], np.arange(count + 1))
-    rows, columns, data, at = [], [], [], 0
-    for k in range(count):
-        members = by_label[edges[k] : edges[k + 1]]
-        values, vectors = np.linalg.eigh(part[members][:, members].toarray())
-        scale = np.abs(values).max()
-        if values.min() < -1e-9 * scale:
-            names = program.column_names()
-            raise UnsupportedProgramError(
-                f"program {program.name!r}: the quadratic objective is not convex in {', '.join(names[used[j]] for j in members[:4])} "
-                f"(least eigenvalue {values.min():.3g}). Solver 'highs' takes convex ones only; use solver='scip'."
-            )
-        keep = values > 1e-12 * scale
-        factor = np.sqrt(values[keep])[:, None] * vectors[:, keep].T
-        rows.append(at + np.repeat(np.arange(len(factor)), len(members)))
-        columns.append(np.tile(used[members], len(factor)))
-        data.append(factor.ravel())
-        at += len(factor)
-    index = (np.concatenate(rows), np.concatenate(columns))
-    return sp.csr_array((np.concatenate(data), index), shape=(at, program.n_columns))
 
 
 def _inner(run: Run) -> Run:
@@ -140,7 +116,7 @@ class _Search:
         if run.time_limit is not None:
             check(highs.setOptionValue("time_limit", highs.getRunTime() + run.seconds_left()), "set the time limit")
         if self.x is not None:
-            give_start(highs, self.lift(self.x))
+            give_start(highs, self.master, self.lift(self.x))
         spent = self.nodes
 
         def report(out: Any) -> None:

@@ -58,8 +58,9 @@ FEATURES = {
     "appsi_highs": _LINEAR,
     "cbc": _LINEAR,
     "glpk": _LINEAR,
-    "scip": _ALL,
-    "scip_direct": _ALL,
+    # SCIP does not see that an expanded square over free columns is convex and branches without end; use solver="scip".
+    "scip": _LINEAR,
+    "scip_direct": _LINEAR,
     "gurobi": _ALL,
     "gurobi_direct": _ALL,
     "cplex": _ALL,
@@ -152,6 +153,8 @@ class PyomoBackend(Backend):
         if raw == "infeasibleOrUnbounded":
             raw = "unbounded" if self._is_feasible(program, run) else "infeasible"
         status = STATUS[raw.partition(":")[0]]
+        if raw == "feasible" and run.stop() is not None:  # glpk's word for a limit
+            status = Status.TIME_LIMIT
         if status is Status.INFEASIBLE:
             return Solution(status, raw, bound=float("inf"))
         if status is Status.UNBOUNDED or results is None or not len(results.solution):

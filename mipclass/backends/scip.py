@@ -1,6 +1,6 @@
 """SCIP: MIPs and convex MIQPs with native indicator rows, and a user's own rules inside its branch and bound.
 
-A quadratic objective goes in as  minimise c'x + t  subject to  t >= 1/2 x'Qx,  which is what SCIP takes. Rules (Hooks)
+A quadratic objective goes in as  minimise c'x + t  subject to  t >= sum of squares,  which is what SCIP takes. Rules (Hooks)
 become SCIP plugins, see scip_hooks. SCIP runs on one thread whatever `threads` says.
 """
 
@@ -17,6 +17,7 @@ from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
 from .base import Backend, Hooks, Solution
+from .square_root import square_root
 
 STATUS = {
     "optimal": Status.OPTIMAL,
@@ -95,11 +96,8 @@ def load(program: Program) -> tuple[Any, list[Any]]:
     terms = [Term(column) for column in columns]
     model.addObjoffset(program.constant)
     if program.Q is not None:
-        half = sp.coo_array(sp.tril(program.Q))
-        weights = np.where(half.coords[0] == half.coords[1], 0.5, 1.0) * half.data
-        square = Expr({terms[i] * terms[j]: q for i, j, q in zip(*half.coords, weights.tolist(), strict=True)})
         columns.append(model.addVar(name="quadratic", vtype="C", lb=None, obj=1.0))
-        model.addCons(square - columns[-1] <= 0)
+        model.addCons(_half_square_expression(model, program, columns) - columns[-1] <= 0)
 
     switch = dict(zip(program.indicators.row.tolist(), range(len(program.indicators)), strict=True))
     data, indices, starts = program.A.data.tolist(), program.A.indices.tolist(), program.A.indptr.tolist()
@@ -117,6 +115,31 @@ def load(program: Program) -> tuple[Any, list[Any]]:
             if side != (None, None):
                 model.addConsIndicator(ExprCons(row, *side), binvar=z, activeone=on_at_one)
     return model, columns
+
+
+def _half_square_expression(model: Any, program: Program, columns: list[Any]) -> Any:
+    """1/2 x'Qx as a sum of squares of new variables y = Fx, which SCIP solves at one node where the expanded form with
+    free columns takes for ever; the expanded form when Q is not convex."""
+    from pyscipopt.scip import Expr, ExprCons, Term
+
+    F = square_root(program)
+    if F is None:
+        half = sp.coo_array(sp.tril(program.Q))
+        weights = np.where(half.coords[0] == half.coords[1], 0.5, 1.0) * half.data
+        terms = [Term(column) for column in columns]
+        return Expr({terms[i] * terms[j]: q for i, j, q in zip(*half.coords, weights.tolist(), strict=True)})
+    squares = {}
+    for k in range(F.shape[0]):
+        span = slice(F.indptr[k], F.indptr[k + 1])
+        root = {Term(columns[j]): float(f) for j, f in zip(F.indices[span], F.data[span], strict=True)}
+        if len(root) == 1:
+            [(own, f)] = root.items()
+            squares[own * own] = 0.5 * f**2
+            continue
+        y = Term(model.addVar(name=f"root{k}", vtype="C", lb=None))
+        model.addCons(ExprCons(Expr(root | {y: -1.0}), 0.0, 0.0))
+        squares[y * y] = 0.5
+    return Expr(squares)
 
 
 def _infinite_as_none(bounds: Array) -> list[float | None]:
