@@ -1,4 +1,4 @@
-"""The command line: `mipclass demo | solve | export | solvers`.
+"""The command line: `mipclass demo | fit | predict | export | solve | verify | solvers`.
 
 Exit codes: 0 did what was asked, 1 error, 2 usage, 3 not proven although --require-proof was given, 4 infeasible.
 """
@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from .errors import MipclassError
+from .errors import InvalidInputError, MipclassError
 from .result import Result, Status
 
 EXIT_ERROR, EXIT_NOT_PROVEN, EXIT_INFEASIBLE = 1, 3, 4
@@ -26,12 +26,21 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False, soft_wrap=True)
+out = Console(highlight=False, soft_wrap=True, markup=False)
 
+DataArgument = Annotated[Path, typer.Argument(help="A CSV, Parquet or LIBSVM file.")]
+TargetOption = Annotated[str | None, typer.Option(help="The label column.")]
+ModelOption = Annotated[
+    str, typer.Option(help="zero-one, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge or hinge-l1.")
+]
 SolverOption = Annotated[str, typer.Option(help="A name from `mipclass solvers`, or auto.")]
 TimeOption = Annotated[float | None, typer.Option(help="Seconds over building and solving.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-ProofOption = Annotated[bool, typer.Option(help="Exit with code 3 unless the answer is proven.")]
+ProofOption = Annotated[bool, typer.Option("--require-proof", help="Exit with code 3 unless the answer is proven.")]
+FprOption = Annotated[float | None, typer.Option(help="Largest false-positive rate.")]
+FeaturesOption = Annotated[int | None, typer.Option(help="Most features used.")]
+IntegerOption = Annotated[bool, typer.Option("--integer", help="Whole-number weights in -5..5 (a scorecard).")]
+PositiveOption = Annotated[str | None, typer.Option(help="The positive label; by default the larger in sort order.")]
 
 
 def as_json(value: Any) -> Any:
@@ -71,7 +80,8 @@ def demo(
     """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file."""
     from sklearn.datasets import load_iris
 
-    from . import models, solve
+    from . import models
+    from . import solve as run_solve
 
     iris = load_iris()
     two = iris.target > 0
@@ -84,16 +94,97 @@ def demo(
         feature_names=names,
     )
     out.print("Iris, versicolor against virginica, from scikit-learn:\n")
-    out.print(str(problem), markup=False)
-    result = solve(problem, solver, progress=sys.stderr.isatty())
-    out.print(f"\n{result}", markup=False)
+    out.print(str(problem))
+    result = run_solve(problem, solver, progress=sys.stderr.isatty())
+    out.print(f"\n{result}")
     weights = ", ".join(f"{name} {w:+.4g}" for name, w in zip(names, result.values["w"], strict=True) if w)
     errors = int(np.sum(problem.predict(result.values) != iris.target_names[iris.target[two]]))
-    out.print(f"  rule        {weights}, offset {float(result.values['b']):+.4g}", markup=False)
+    out.print(f"  rule        {weights}, offset {float(result.values['b']):+.4g}")
     out.print(f"  predict     {errors} of {len(problem.y_pm1)} points wrong, recounted with the rule above")
-    out.print(f"  scope       {result.extra.get('scope', '')}", markup=False)
+    out.print(f"  scope       {result.extra.get('scope', '')}")
     problem.write(to)
-    out.print(f"  model       written to {to} (names in {to.with_suffix('.names.json')})", markup=False)
+    out.print(f"  model       written to {to} (names in {to.with_suffix('.names.json')})")
+
+
+@app.command()
+def fit(
+    data: DataArgument,
+    target: TargetOption = None,
+    model: ModelOption = "zero-one",
+    solver: SolverOption = "auto",
+    time_limit: TimeOption = None,
+    fpr: FprOption = None,
+    max_features: FeaturesOption = None,
+    integer: IntegerOption = False,
+    scale: Annotated[bool, typer.Option(help="Standardise columns (never needed for zero-one).")] = True,
+    require_proof: ProofOption = False,
+    to: Annotated[Path | None, typer.Option("--out", help="Where to save the classifier (.json).")] = None,
+    as_json_: JsonOption = False,
+) -> None:
+    """Fit a classifier to a data file, say what is proven of it, and save it."""
+    from . import save
+    from .commands import estimator_for, infeasible_message
+    from .fitted import FittedTable
+    from .tables import read_table
+
+    table = read_table(data, target)
+    progress = sys.stderr.isatty() and not as_json_
+    estimator = estimator_for(model, solver, time_limit, fpr, max_features, integer, progress)
+    try:
+        fitted = FittedTable.fit(estimator, table, scaled=scale and model != "zero-one")
+    except InvalidInputError as err:
+        message = infeasible_message(estimator, table)
+        if message is None:
+            raise
+        print(f"mipclass: {err}\n{message}", file=sys.stderr)
+        raise typer.Exit(EXIT_INFEASIBLE) from err
+    result = fitted.estimator.result_
+    errors = int(np.sum(fitted.predict(table) != table.y))
+    if to is not None:
+        save(fitted, to)
+    if as_json_:
+        print(json.dumps({**result_as_json(result), "training_errors": errors, "rule": as_json(fitted.rule())}))
+    else:
+        _print_fit(fitted, result, errors, len(fitted.predict(table)), to)
+    raise typer.Exit(exit_code(result, require_proof))
+
+
+def _print_fit(fitted: Any, result: Result, errors: int, n: int, to: Path | None) -> None:
+    out.print(str(result))
+    out.print(f"  training    {errors} of {n} rows wrong")
+    if getattr(fitted.estimator, "guarantee_", None):
+        out.print(f"  guarantee   {fitted.estimator.guarantee_}")
+    rule = fitted.rule()
+    if rule is not None:
+        shown = [f"{name} {weight:+.5g}" for name, weight in rule.items() if weight]
+        out.print(f"  rule        {', '.join(shown[:12])}{' ...' if len(shown) > 12 else ''} > 0")
+    if to is not None:
+        out.print(f"  saved       {to}")
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A .json file that `fit` saved.")],
+    data: DataArgument,
+    scores: Annotated[bool, typer.Option("--scores", help="Print the score beside each label.")] = False,
+) -> None:
+    """Print a label for each row of a data file, one a line."""
+    from . import load
+    from .fitted import FittedTable
+    from .tables import read_table
+
+    fitted = load(model)
+    if not isinstance(fitted, FittedTable):
+        raise InvalidInputError(
+            f"{model.name} holds a {type(fitted).__name__}; predict takes what `mipclass fit --out` saved."
+        )
+    table = read_table(data, ignore=fitted.target)
+    labels = fitted.predict(table)
+    if not scores:
+        print("\n".join(map(str, labels.tolist())))
+        return
+    values = fitted.scores(table)
+    print("\n".join(f"{label},{score!r}" for label, score in zip(labels.tolist(), values.tolist(), strict=True)))
 
 
 @app.command()
@@ -109,9 +200,8 @@ def solvers(as_json_: JsonOption = False) -> None:
     for heading in ("solver", "kind", "installed", "takes", "promise"):
         grid.add_column(heading)
     for row in rows:
-        grid.add_row(
-            row.name, row.kind, "yes" if row.installed else "no", ", ".join(row.features), row.promise or row.reason
-        )
+        takes = ", ".join(row.features)
+        grid.add_row(row.name, row.kind, "yes" if row.installed else "no", takes, row.promise or row.reason)
     out.print(grid)
 
 
@@ -128,52 +218,30 @@ def solve(
     from .files import read
 
     program = read(file)
-    result = run_solve(program, solver, time_limit=time_limit, progress=sys.stderr.isatty())
+    result = run_solve(program, solver, time_limit=time_limit, progress=sys.stderr.isatty() and not as_json_)
     print(json.dumps(result_as_json(result)) if as_json_ else f"{program}\n{result}")
     raise typer.Exit(exit_code(result, require_proof))
 
 
 @app.command()
 def export(
-    data: Annotated[Path, typer.Argument(help="A CSV, Parquet or LIBSVM file.")],
+    data: DataArgument,
     to: Annotated[Path, typer.Option(help="The .lp or .mps file to write.")],
-    target: Annotated[str | None, typer.Option(help="The label column.")] = None,
-    model: Annotated[str, typer.Option(help="zero-one, hinge or hinge-l1.")] = "zero-one",
-    fpr: Annotated[float | None, typer.Option(help="Largest false-positive rate.")] = None,
-    max_features: Annotated[int | None, typer.Option(help="Most features used.")] = None,
-    C: Annotated[float, typer.Option("--c", help="Weight of the hinge loss.")] = 1.0,
+    target: TargetOption = None,
+    model: ModelOption = "zero-one",
+    fpr: FprOption = None,
+    max_features: FeaturesOption = None,
+    integer: IntegerOption = False,
+    C: Annotated[float, typer.Option("--c", help="Weight of the loss in hinge, hinge-l1 and robust-svm.")] = 1.0,
     indicators: Annotated[str, typer.Option(help="bigm or native.")] = "bigm",
 ) -> None:
     """Write the model of a data file as an LP or MPS file."""
-    problem = declare(data, target, model, fpr, max_features, C)
-    problem.write(to, indicators=indicators)
-    out.print(f"{problem.program()}\nwritten to {to}", markup=False)
-
-
-def declare(data: Path, target: str | None, model: str, fpr: float | None, max_features: int | None, C: float) -> Any:
-    """The Model that the command line's options describe."""
-    from . import models
-    from .errors import InvalidInputError
+    from .commands import declared
     from .tables import read_table
 
-    table = read_table(data, target)
-    if table.y is None:
-        raise InvalidInputError("name the label column with --target.")
-    constraints: list[Any] = []
-    if fpr is not None:
-        constraints.append(models.FalsePositiveRate(at_most=fpr))
-    if max_features is not None:
-        constraints.append(models.MaxFeatures(max_features))
-    objectives = {
-        "zero-one": 1.0 * models.ZeroOne(),
-        "hinge": 0.5 * models.L2() + C * models.Hinge(),
-        "hinge-l1": models.L1() + C * models.Hinge(),
-    }
-    if model not in objectives:
-        raise InvalidInputError(f"--model must be one of {', '.join(objectives)}; got {model!r}.")
-    return models.Model(
-        table.X, table.y, minimize=objectives[model], subject_to=constraints, feature_names=table.feature_names
-    )
+    problem = declared(read_table(data, target), model, fpr, max_features, integer, C)
+    problem.write(to, indicators=indicators)
+    out.print(f"{problem.program()}\nwritten to {to}")
 
 
 def main() -> None:

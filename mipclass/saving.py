@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from . import _PUBLIC
 from .errors import InvalidInputError, ReadError
+from .fitted import FittedTable
 from .model import Constraint
 from .result import Result, Status
 
@@ -71,6 +72,8 @@ def save(what: Any, path: str | Path) -> None:
         document = {"kind": "result", **_result_document(what, stored)}
     elif type(what).__name__ in ESTIMATORS:
         document = {"kind": "estimator", **_estimator_document(what, stored)}
+    elif isinstance(what, FittedTable):
+        document = {"kind": "table", **_table_document(what, stored)}
     else:
         raise InvalidInputError(f"save takes a Result or one of {', '.join(ESTIMATORS)}; got {type(what).__name__}.")
     arrays = path.with_suffix(".npz")
@@ -112,6 +115,12 @@ def _estimator_document(estimator: Any, stored: dict[str, NDArray[Any]]) -> dict
     if not any(name.endswith("_") for name in fitted):
         raise InvalidInputError(f"this {type(estimator).__name__} is not fitted; call fit before save.")
     return {"class": type(estimator).__name__, "parameters": parameters, "fitted": fitted, "left_out": left_out}
+
+
+def _table_document(fitted: FittedTable, stored: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    names = ("feature_names", "target", "mean", "scale")
+    own = {name: _encode(getattr(fitted, name), stored, f"table_{name}") for name in names}
+    return {**own, "estimator": _estimator_document(fitted.estimator, stored)}
 
 
 def _result_document(result: Result, stored: dict[str, NDArray[Any]], prefix: str = "result") -> dict[str, Any]:
@@ -195,11 +204,13 @@ def load(path: str | Path) -> Any:
             return _decode_result(document, arrays)
         if document["kind"] == "estimator":
             return _decode_estimator(document, arrays)
+        if document["kind"] == "table":
+            return _decode_table(document, arrays)
     except ReadError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as err:
         raise ReadError(f"{path.name} is damaged: {type(err).__name__}: {err}.") from err
-    raise ReadError(f"{path.name} holds a {document['kind']!r}; this version knows 'estimator' and 'result'.")
+    raise ReadError(f"{path.name} holds a {document['kind']!r}; this version knows 'estimator', 'table' and 'result'.")
 
 
 def _read_document(path: Path) -> dict[str, Any]:
@@ -257,6 +268,11 @@ def _decode_estimator(document: dict[str, Any], arrays: Mapping[str, NDArray[Any
             raise ReadError(f"the file would replace the method {key!r} of {name}.")
         setattr(estimator, key, _decode(value, arrays))
     return estimator
+
+
+def _decode_table(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FittedTable:
+    own = {name: _decode(document[name], arrays) for name in ("feature_names", "target", "mean", "scale")}
+    return FittedTable(_decode_estimator(document["estimator"], arrays), **own)
 
 
 def _decode_result(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Result:

@@ -27,10 +27,11 @@ class Table:
     target: str | None
 
 
-def read_table(path: str | Path, target: str | None = None) -> Table:
+def read_table(path: str | Path, target: str | None = None, *, ignore: str | None = None) -> Table:
     """Read a data file by its ending: .csv/.tsv/.txt, .parquet, .svm/.libsvm.
 
     target : name of the label column (LIBSVM files carry their labels and need none).
+    ignore : a column to leave out if it is there, such as the label column of data to predict.
     """
     path = Path(path)
     if not path.is_file():
@@ -41,15 +42,15 @@ def read_table(path: str | Path, target: str | None = None) -> Table:
         )
     ending = path.suffix.lower()
     if ending in (".csv", ".tsv", ".txt"):
-        return _from_csv(path, target)
+        return _from_csv(path, target, ignore)
     if ending == ".parquet":
-        return _from_parquet(path, target)
+        return _from_parquet(path, target, ignore)
     if ending in (".svm", ".libsvm", ".svmlight"):
         return _from_libsvm(path)
     raise ReadError(f"{path.name}: unknown ending {ending!r}; .csv, .tsv, .txt, .parquet, .svm and .libsvm are read.")
 
 
-def _from_csv(path: Path, target: str | None) -> Table:
+def _from_csv(path: Path, target: str | None, ignore: str | None) -> Table:
     try:
         text = path.read_text(encoding="utf-8-sig")  # -sig: spreadsheets like to write a byte-order mark
     except UnicodeDecodeError as err:
@@ -71,10 +72,10 @@ def _from_csv(path: Path, target: str | None) -> Table:
         if len(row) != len(header):
             raise ReadError(f"{path.name}, line {number}: {len(row)} values for {len(header)} columns.")
     columns = {name: [row[j].strip() for row in rows[1:]] for j, name in enumerate(header)}
-    return _split(path.name, columns, target)
+    return _split(path.name, columns, target, ignore)
 
 
-def _from_parquet(path: Path, target: str | None) -> Table:
+def _from_parquet(path: Path, target: str | None, ignore: str | None) -> Table:
     try:
         import pandas as pd
     except ImportError as err:
@@ -83,7 +84,7 @@ def _from_parquet(path: Path, target: str | None) -> Table:
         frame = pd.read_parquet(path)
     except Exception as err:
         raise ReadError(f"{path.name} cannot be read as Parquet: {err}") from err
-    return _split(path.name, {str(name): frame[name].tolist() for name in frame.columns}, target)
+    return _split(path.name, {str(name): frame[name].tolist() for name in frame.columns}, target, ignore)
 
 
 def _from_libsvm(path: Path) -> Table:
@@ -96,12 +97,12 @@ def _from_libsvm(path: Path) -> Table:
     return Table(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])), "label")
 
 
-def _split(name: str, columns: dict[str, list[Any]], target: str | None) -> Table:
+def _split(name: str, columns: dict[str, list[Any]], target: str | None, ignore: str | None) -> Table:
     if target is not None and target not in columns:
         raise ReadError(
             f"{name} has no column {target!r}; it has {', '.join(columns)}. Name the label column with --target."
         )
-    features = [column for column in columns if column != target]
+    features = [column for column in columns if column not in (target, ignore)]
     if not features:
         raise ReadError(f"{name} has no column besides the target; at least one feature is needed.")
     X = np.column_stack([_numbers(name, column, columns[column]) for column in features])

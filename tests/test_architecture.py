@@ -20,18 +20,21 @@ MODELS = MODEL | {"models"}
 TOOLS = {"projections", "reductions", "backends", "kernels", "tree", "files", "bridges"}
 METHODS = MODELS | TOOLS | {"methods", "certificate"}
 DRIVER = METHODS | {"driver", "verify"}
-FRONT = DRIVER | {
-    "tables",
-    "estimators",
+FRONT = {
+    "__main__",
     "cli",
-    "plots",
-    "datasets",
-    "testing",
+    "commands",
+    "compare",
+    "estimators",
+    "infeasibility",
     "metrics",
+    "outlier_curve",
+    "plots",
     "report",
-    "saving",
+    "testing",
     "thresholds",
 }
+"""Rooms at the front door: they may import every other, and no room behind the door imports them."""
 
 # room -> what its modules may import from the package; imports inside functions count like all others.
 ALLOWED = {
@@ -58,7 +61,8 @@ ALLOWED = {
     "datasets": BASE | {"datasets", "synthetic"},
     "synthetic": BASE,
     "tables": BASE,
-    "saving": MODELS | {"estimators", "saving"},
+    "fitted": BASE | {"tables"},
+    "saving": MODELS | {"estimators", "fitted", "saving"},
     "projections": BASE | {"kernels"},
     "driver": DRIVER,
 }
@@ -97,7 +101,8 @@ def test_import_arrows_go_one_way(room: str, path: Path) -> None:
         return
     inside = path.relative_to(ROOT / "mipclass" if "mipclass" in path.relative_to(ROOT).parts[0] else ROOT)
     package = ("mipclass", *inside.parts[:-1])
-    allowed = ALLOWED.get(room, FRONT)
+    assert room in ALLOWED or room in FRONT, f"{room} is a new room: say in this file what it may import"
+    allowed = ALLOWED.get(room, {*ALLOWED, *FRONT})
     stray = {name for name in imported_rooms(path, package) if not name.startswith("_")} - allowed
     assert not stray, f"{path.relative_to(ROOT)} imports {sorted(stray)}; {room} may import {sorted(allowed)}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -135,3 +136,70 @@ def test_spreadsheets_are_read(prefix: str, separator: str, tmp_path: Path) -> N
     assert table.feature_names == ("age",)
     assert table.X.tolist() == [[1.5], [2.0]]
     assert table.y.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("model", ["zero-one", "polyhedral", "outlier-svm", "tau-fpl"])
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+def test_fit_then_predict(mipclass: Call, table: Path, tmp_path: Path, model: str) -> None:
+    done = mipclass("fit", table, "--target", "state", "--model", model, "--out", "model.json")
+    assert done.returncode == 0, done.stderr
+    assert "rows wrong" in done.stdout
+    told = int(re.search(r"training +(\d+) of 30", done.stdout).group(1))
+    predicted = mipclass("predict", "model.json", table).stdout.split()
+    actual = [line.split(",")[-1] for line in table.read_text().splitlines()[1:]]
+    assert sum(a != b for a, b in zip(predicted, actual, strict=True)) == told
+    shuffled = tmp_path / "shuffled.csv"
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    shuffled.write_text("\n".join(f"{dose},{age}" for age, dose, _ in rows) + "\n")
+    assert mipclass("predict", "model.json", shuffled).stdout.split() == predicted
+    scored = mipclass("predict", "model.json", table, "--scores").stdout.splitlines()
+    assert all((float(line.split(",")[1]) > 0) == line.startswith("well") for line in scored)
+
+
+def test_fit_to_proof_as_json(mipclass: Call, table: Path) -> None:
+    done = mipclass("fit", table, "--target", "state", "--fpr", 0.1, "--solver", "highs", "--require-proof", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["claim"] == "proven"
+    assert answer["training_errors"] == answer["objective"] == answer["bound"]
+    assert set(answer["rule"]) == {"age", "dose", "(offset)"}
+
+
+def test_infeasible_fits_are_explained(mipclass: Call, tmp_path: Path) -> None:
+    path = tmp_path / "xor.csv"
+    path.write_text("a,b,y\n0,0,n\n1,1,n\n0,1,p\n1,0,p\n")
+    done = mipclass("fit", path, "--target", "y", "--solver", "highs", "--max-features", 0, "--fpr", 0)
+    assert done.returncode == 0  # calling everything negative keeps both limits
+    unproven = mipclass("fit", path, "--target", "y", "--solver", "local", "--require-proof")
+    assert unproven.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "forest"], "--model must be one of zero-one"),
+        (["--model", "polyhedral", "--fpr", "0.1"], "takes no"),
+        (["--model", "tau-fpl", "--solver", "highs"], "own algorithm"),
+        (["--fpr", "7"], "in [0, 1]"),
+    ],
+)
+def test_options_that_do_not_fit(mipclass: Call, table: Path, arguments: list[str], message: str) -> None:
+    done = mipclass("fit", table, "--target", "state", *arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_predict_says_what_is_missing(mipclass: Call, table: Path, tmp_path: Path) -> None:
+    assert mipclass("fit", table, "--target", "state", "--out", "model.json").returncode == 0
+    (tmp_path / "few.csv").write_text("age\n1.0\n")
+    done = mipclass("predict", "model.json", tmp_path / "few.csv")
+    assert (done.returncode, "lack the column 'dose'" in done.stderr) == (1, True)
+    (tmp_path / "broken.json").write_text("{")
+    assert "not JSON" in mipclass("predict", tmp_path / "broken.json", table).stderr
+
+
+def test_nothing_is_written_where_nothing_can_be(mipclass: Call, table: Path) -> None:
+    done = mipclass("fit", table, "--target", "state", "--out", "nowhere/model.json")
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1

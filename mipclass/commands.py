@@ -1,0 +1,100 @@
+"""From the command line's words to estimators and declared models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import models
+from .errors import InvalidInputError, UnsupportedProgramError
+from .infeasibility import explain
+from .tables import Table
+
+DECLARED = ("zero-one", "hinge", "hinge-l1", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
+ESTIMATED = ("zero-one", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
+
+
+def constraints_for(fpr: float | None, max_features: int | None, integer: bool) -> list[models.Constraint]:
+    constraints: list[models.Constraint] = []
+    if fpr is not None:
+        constraints.append(models.FalsePositiveRate(at_most=fpr))
+    if max_features is not None:
+        constraints.append(models.MaxFeatures(max_features))
+    if integer:
+        constraints.append(models.IntegerCoefficients())
+    return constraints
+
+
+def _one_of(model: str, known: tuple[str, ...]) -> None:
+    if model not in known:
+        raise InvalidInputError(f"--model must be one of {', '.join(known)}; got {model!r}.")
+
+
+def estimator_for(
+    model: str,
+    solver: str,
+    time_limit: float | None,
+    fpr: float | None,
+    max_features: int | None,
+    integer: bool,
+    progress: bool,
+) -> Any:
+    """The estimator behind `mipclass fit`; options that a model does not know are refused."""
+    import mipclass
+
+    _one_of(model, ESTIMATED)
+    if model == "zero-one":
+        constraints = constraints_for(fpr, max_features, integer)
+        return mipclass.ZeroOneClassifier(solver, subject_to=constraints, time_limit=time_limit, progress=progress)
+    if max_features is not None or integer or (fpr is not None and model != "tau-fpl"):
+        raise InvalidInputError(
+            f"--model {model} takes no --max-features, --integer or --fpr; --model zero-one takes all three."
+        )
+    if solver != "auto" and model != "polyhedral":
+        raise InvalidInputError(f"--model {model} has its own algorithm; leave --solver at auto.")
+    if model == "polyhedral":
+        return mipclass.PolyhedralClassifier(solver="slp" if solver == "auto" else solver, time_limit=time_limit)
+    if model == "tau-fpl":
+        return mipclass.TauFPLClassifier(tau=0.05 if fpr is None else fpr)
+    return mipclass.OutlierPathSVC() if model == "robust-svm" else mipclass.RGDTreeSVC()
+
+
+def declared(
+    table: Table, model: str, fpr: float | None, max_features: int | None, integer: bool, C: float
+) -> models.Model:
+    """The Model that the options describe, in the units of the file."""
+    _one_of(model, DECLARED)
+    if table.y is None:
+        raise InvalidInputError("name the label column with --target.")
+    constraints = constraints_for(fpr, max_features, integer)
+    if model in ("zero-one", "hinge", "hinge-l1"):
+        objectives = {
+            "zero-one": 1.0 * models.ZeroOne(),
+            "hinge": 0.5 * models.L2() + C * models.Hinge(),
+            "hinge-l1": models.L1() + C * models.Hinge(),
+        }
+        return models.Model(
+            table.X, table.y, minimize=objectives[model], subject_to=constraints, feature_names=table.feature_names
+        )
+    if constraints and model != "tau-fpl":
+        raise InvalidInputError(f"--model {model} takes no --fpr, --max-features or --integer.")
+    if model == "polyhedral":
+        return models.polyhedral(table.X, table.y, 2, feature_names=table.feature_names)
+    if model == "robust-svm":
+        return models.robust_svm(table.X, table.y, C=C, theta=0.0, s=0.0, feature_names=table.feature_names)
+    if model == "outlier-svm":
+        return models.outlier_svm(table.X, table.y, 0.1, feature_names=table.feature_names)
+    return models.tau_fpl(table.X, table.y, 0.05 if fpr is None else fpr, feature_names=table.feature_names)
+
+
+def infeasible_message(estimator: Any, table: Table) -> str | None:
+    """Why a constrained fit has no solution, or None when that is not the reason it failed."""
+    constraints = list(getattr(estimator, "subject_to", ()))
+    if not constraints or table.y is None or len(np.unique(table.y)) != 2:
+        return None
+    problem = models.zero_one(table.X, table.y, subject_to=constraints, feature_names=table.feature_names)
+    try:
+        return str(explain(problem))
+    except (InvalidInputError, UnsupportedProgramError):
+        return None
