@@ -41,6 +41,8 @@ METHODS: dict[str, str] = {
     "fista": "mipclass.methods.tau_fpl:Fista",
     "lbfgs": "mipclass.methods.tau_fpl:LBFGS",
     "topk": "mipclass.methods.topk:TopK",
+    "bnb": "mipclass.methods.bnb:BranchAndBound",
+    "tree": "mipclass.methods.tree:TreeSearch",
     "pcs": "mipclass.methods.pcs:PrioritisedSearch",
     "csa": "mipclass.methods.csa:CombinatorialSwaps",
     "sla": "mipclass.methods.sla:SmoothApproximation",

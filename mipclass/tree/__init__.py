@@ -1,1 +1,6 @@
-"""Generic branch and bound driven by rules (bound, propagate, branch, separate, incumbent)."""
+"""Branch and bound over yes/no decisions with exchangeable rules: `Rules` says how, `search` runs it."""
+
+from .rules import FREE, Incumbent, Rules
+from .search import Explored, search
+
+__all__ = ["FREE", "Explored", "Incumbent", "Rules", "search"]
