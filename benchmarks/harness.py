@@ -38,8 +38,8 @@ Run it from the repository's root with `python -m benchmarks.exact`: `--quick` (
 * A case that raises is reported with its error, makes the run end with code 1, and is tried again by the next run.
 * `--jobs N` runs cells in parallel through joblib; under `joblib.parallel_config("dask")` on a cluster. Use it for studies of
   quality, not of time.
-* The report becomes one section of `benchmarks/RESULTS.md`, replaced in place, with date, versions and machine. A quick
-  run never replaces the section of a full one.
+* The report becomes one section of `benchmarks/RESULTS.md`, replaced in place, with dates, versions and machine, and with
+  the number of cached cells that are older than the present source. A quick run never replaces the section of a full one.
 """
 
 from __future__ import annotations
@@ -87,12 +87,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Cell:
-    """One repetition of one case: its measurements, or the error that ended it."""
+    """One repetition of one case: its measurements, or the error that ended it; when and with which code."""
 
     case: Case
     repetition: int
     measured: dict[str, Any]
     error: str | None = None
+    when: str = ""
+    code: str = ""
 
 
 class Results:
@@ -242,7 +244,7 @@ class Study:
             stored = json.loads(self._path(case, repetition).read_text())
         except FileNotFoundError:
             return None
-        return Cell(case, repetition, stored["measured"])
+        return Cell(case, repetition, stored["measured"], when=stored.get("when", ""), code=stored.get("code", ""))
 
     def _store(self, cell: Cell) -> None:
         record = {
@@ -250,6 +252,7 @@ class Study:
             "repetition": cell.repetition,
             "measured": cell.measured,
             "when": _today(),
+            "code": fingerprint(),
             "versions": self.versions(),
         }
         _write_atomically(
@@ -279,7 +282,7 @@ class Study:
         size = "full" if full else "quick"
         return (
             f"<!-- begin {self.name} {size} -->\n## {self.title}\n\n{body}\n{failures}\n"
-            f"{_today()}, {size}, {self.repeats} repetition(s), {self.threads} thread(s), {os.cpu_count()} cores, {platform.machine()} {platform.system()}; {versions}.\n"
+            f"{_origin(results)}, {size}, {self.repeats} repetition(s), {self.threads} thread(s), {os.cpu_count()} cores, {platform.machine()} {platform.system()}; {versions}.\n"
             f"<!-- end {self.name} -->"
         )
 
@@ -354,6 +357,23 @@ def _memory_mb(entry: str) -> float | None:
 
 def _today() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+def fingerprint() -> str:
+    """A short hash of the package's source, so that old cells can be told from new ones."""
+    digest = hashlib.sha256()
+    for path in sorted([*(HERE.parent / "mipclass").rglob("*.py"), *(HERE.parent / "models").rglob("*.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _origin(results: Results) -> str:
+    """When the cells were measured, and how many of them before the source was changed last."""
+    done = [cell for cell in results.cells if cell.error is None]
+    dates = sorted({cell.when for cell in done}) or [_today()]
+    old = sum(cell.code != fingerprint() for cell in done)
+    remark = f" ({old} of {len(done)} cells with an earlier state of the source)" if old else ""
+    return " to ".join([dates[0], dates[-1]][: len(dates)]) + remark
 
 
 def _plain(value: Any) -> Any:

@@ -346,6 +346,16 @@ def test_what_cvxpy_can_say_and_a_program_cannot(problem: Any, complaint: str) -
         mipclass.solve(problem, "highs")
 
 
+def test_corners_of_cvxpy() -> None:
+    x, y = cp.Variable((2, 3), name="x"), cp.Variable(name="y")
+    target = np.arange(6.0).reshape(2, 3)
+    result = mipclass.solve(cp.Problem(cp.Minimize(cp.sum_squares(x - target) + 0 * y)), "highs")
+    assert np.allclose(result.values["x"], target, atol=1e-6)
+    assert set(result.values) == {"x", "y"}
+    with pytest.raises(InvalidInputError, match="no variables"):
+        mipclass.solve(cp.Problem(cp.Minimize(3)), "highs")
+
+
 def test_twins_among_cvxpy_names() -> None:
     a, b = cp.Variable(name="v"), cp.Variable(name="v")
     problem = cp.Problem(cp.Minimize(a + 2 * b), [a >= 1, b >= 2])

@@ -471,6 +471,18 @@ def test_an_mps_file_from_elsewhere(tmp_path: Path) -> None:
     assert np.array_equal(program.Q.toarray()[np.ix_([0, 3], [0, 3])], [[-2, -1], [-1, 0]])
 
 
+def test_bracketed_names_are_read_and_made_legal(tmp_path: Path) -> None:
+    text = "min\n obj: 2 x[1,a] + x[2] + [ x[2] ^2 ] / 2\nst\n c[0]: x[1,a] + 3 x[2] >= 1\nbounds\n x[2] free\nend\n"
+    (tmp_path / "g.lp").write_text(text)
+    program = mipclass.read(tmp_path / "g.lp")
+    assert program.column_names() == ["x[1,a]", "x[2]"]
+    assert np.array_equal(program.A.toarray(), [[1, 3]])
+    assert program.Q.toarray()[1, 1] == 1
+    program.write(tmp_path / "h.lp")
+    assert " +2 x_1_a +1 x_2" in (tmp_path / "h.lp").read_text()
+    assert mipclass.read(tmp_path / "h.lp") == program
+
+
 def test_unordered_names_become_one_labelled_block(tmp_path: Path) -> None:
     (tmp_path / "x.lp").write_text("min\n obj: x_1 + y_1 + x_2\nst\n r: x_1 + y_1 >= 1\nend\n")
     program = mipclass.read(tmp_path / "x.lp")

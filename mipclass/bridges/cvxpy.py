@@ -226,6 +226,8 @@ def _read(problem: Any) -> Program:
 
 
 def _check(problem: Any) -> None:
+    if not problem.variables():
+        raise InvalidInputError("the cvxpy problem has no variables; there is nothing to solve.")
     for parameter in problem.parameters():
         if parameter.value is None:
             raise InvalidInputError(f"cvxpy parameter {parameter.name()!r} has no value; set it before solving.")

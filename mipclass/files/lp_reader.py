@@ -16,7 +16,8 @@ from ..errors import ReadError
 from .names import NO_ROWS
 from .parsed import Parsed
 
-_NAME = r"[A-Za-z_!\"#$%&(),;?@'`{}|~][A-Za-z0-9_!\"#$%&(),.;?@'`{}|~]*"
+# Gurobi and others write x[1,a]; a bracket inside a name is never after a blank, unlike that of a quadratic part.
+_NAME = r"[A-Za-z_!\"#$%&(),;?@'`{}|~](?:[A-Za-z0-9_!\"#$%&(),.;?@'`{}|~]|\[[A-Za-z0-9_,.]*\])*"
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TOKEN = re.compile(rf"{_NUMBER}|{_NAME}\s*:|{_NAME}|->|[<>=]=|=[<>]|\S")
 _SECTION = re.compile(
