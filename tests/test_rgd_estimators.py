@@ -158,3 +158,21 @@ def test_one_class_with_the_origin_inside():
     with pytest.warns(MipclassWarning, match="origin"):
         clf = RGDTreeOneClass(outlier_fraction=0.05).fit(X)
     assert clf.margin_ <= 0
+
+
+def test_drawing_a_tree(noisy):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from mipclass.plots import RGDTreeDisplay
+
+    X, y, _ = noisy
+    clf = RGDTreeSVC(keep_tree=True, height=3, n_rounds=3).fit(X, y)
+    display = RGDTreeDisplay.from_estimator(clf)
+    drawn = display.ax_.collections[0].get_offsets()
+    assert len(drawn) == clf.tree_.number_of_nodes()
+    assert display.ax_.get_ylabel() == "width of the slab"
+    rerooted = [edge for edge in clf.tree_.edges(data="reroot") if edge[2]]
+    assert len(rerooted) == max(tree for _, tree in clf.tree_.nodes(data="tree"))
+    with pytest.raises(InvalidInputError, match="keep_tree=True"):
+        RGDTreeDisplay.from_estimator(RGDTreeSVC(height=2, n_rounds=1).fit(X, y))

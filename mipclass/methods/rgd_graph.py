@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .random_descent import Tree
 
 
@@ -32,7 +34,7 @@ def as_graph(trees: Sequence[Tree]) -> Any:
             )
             if node.parent is not None:
                 graph.add_edge(offset + node.parent, offset + k, reroot=False)
-        if last is not None and tree.nodes[0].x is trees[number - 1].best.x:
+        if last is not None and np.array_equal(tree.nodes[0].x, trees[number - 1].best.x):
             graph.add_edge(last, offset, reroot=True)
         last = offset + tree.nodes.index(tree.best)
         offset += len(tree.nodes)
