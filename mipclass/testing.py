@@ -260,7 +260,7 @@ def random_integer_program(seed: int, *, quadratic: bool) -> Program:
     rng = np.random.default_rng(seed)
     half = rng.normal(size=(4, 4))
     A = rng.integers(-3, 4, (3, 4)).astype(float)
-    at = A @ rng.integers(-1, 2, 4)
+    at = A @ rng.integers(0, 2, 4)  # a feasible point
     return Program(
         c=rng.integers(-5, 6, 4).astype(float) + (rng.normal(size=4) if quadratic else 0.0),
         A=sp.csr_array(A),
@@ -440,6 +440,16 @@ def qp__unbounded_is_never_called_solved(case: Case) -> None:
     solution = case.solve(build.build())
     _require(solution.status in (Status.UNBOUNDED, Status.NUMERICAL_ERROR, *LIMITS), f"status {solution.status}")
     _require(solution.x is None, f"a point with objective {solution.objective}")
+
+
+def qp__warm_start(case: Case) -> None:
+    """A right, a partial and a wrong start change nothing but the way."""
+    program = random_box_qp(2)
+    truth = best_active_set(program)
+    first = case.solve(program)
+    assert first.x is not None
+    for start in (first.x, np.where(np.arange(3) == 1, np.nan, first.x), np.full(3, -100.0)):
+        case.require_optimal(program, case.solve(program, warm_start={"x": start}), truth)
 
 
 # -- MIP --------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ def random_program(seed: int) -> Program:
     middle = rng.integers(-3, 4, m).astype(float)
     width = rng.choice([0.0, 2.0], m)
     sort = rng.integers(0, 3, m)
-    lower, upper = np.full(n, -1.0) - rng.integers(0, 2, n), np.full(n, 1.0) + rng.integers(0, 2, n)
+    lower = np.full(n, -1.0) - rng.integers(0, 2, n).astype(float)
+    upper = np.full(n, 1.0) + rng.integers(0, 2, n).astype(float)
     lower[-binaries:], upper[-binaries:] = 0.0, 1.0
     switched = np.flatnonzero(rng.random(m) < 0.7)
     half = rng.normal(size=(n, n))

@@ -56,7 +56,8 @@ class Hooks:
 
     incumbent(x) -> a full point to try, or None; x is the current relaxation's point (None before the first).
     separate(x) -> cuts violated by x (also asked at integer points, where an empty list accepts x).
-    propagate(lower, upper) -> (columns, new lower, new upper) to tighten, or None when the node is infeasible.
+    propagate(lower, upper) -> (columns, new lower, new upper) to tighten, or None when the node holds nothing better. What
+        it cuts off must be infeasible or no better than an incumbent: points found elsewhere are not checked against it.
     branch(lower, upper, x) -> (column, value to try first), or None to leave the choice to the solver.
     """
 
