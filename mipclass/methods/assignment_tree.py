@@ -3,17 +3,19 @@
 A node assigns some points of B. Its LP leaves the others out, so its value is a lower bound on f for every completion;
 where no left-out point has an error, the LP's hyperplanes attain it. Otherwise the left-out point with the largest
 weighted error is branched on, one child for each hyperplane (of the unused ones only the first: their order is free).
-Depth first, nearest hyperplane first: a child changes a few bounds of the dual LP and starts from the last basis. The
-hyperplanes of every node are tried as an incumbent.
+From the open node with the least bound the search dives, nearest hyperplane first, until it is cut off: a child changes
+a few bounds of the dual LP and starts from the last basis. The hyperplanes of every node are tried as an incumbent.
 """
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 
 from ..models.point_sets import Integers, PointSets
+from ..program import Array
 from ..result import Status
 from ..run import Run
 from .assignment_lp import WarmDual
@@ -41,33 +43,38 @@ class _Node(NamedTuple):
 def prove(sets: PointSets, h: int, incumbent: Point, run: Run, node_limit: int) -> Proof:
     """Search until no node's bound is below the incumbent, `node_limit` nodes are used up, or `run` stops."""
     lp = WarmDual(sets, h)
-    best, nodes, stopped = incumbent, 0, None
-    stack = [_Node(np.full(len(sets.B), UNASSIGNED, dtype=np.intp), 0.0, 0)]
-    while stack:
-        if stack[-1].bound >= best.value - DECREASE:
-            stack.pop()
-            continue
+    best, nodes, made, stopped = incumbent, 0, 0, None
+    current: _Node | None = _Node(np.full(len(sets.B), UNASSIGNED, dtype=np.intp), 0.0, 0)
+    waiting: list[tuple[float, int, _Node]] = []  # a heap; the second entry, later first, only breaks ties
+    while current is not None:
         stopped = run.stop() or (Status.NODE_LIMIT if nodes >= node_limit else None)
-        if stopped is not None:
-            break
-        node = stack.pop()
-        answer = lp.solve(node.assignment, run)
+        answer = lp.solve(current.assignment, run) if stopped is None else None
         if answer is None:
-            stack.append(node)
-            stopped = run.stop() or Status.NUMERICAL_ERROR
+            stopped = stopped or run.stop() or Status.NUMERICAL_ERROR
             break
         nodes += 1
         planes, value = answer
         if sets.value(planes) < best.value:
             best = Point(planes, sets.value(planes))
+        children = []
         if value < best.value - DECREASE:
-            stack += _children(sets, node, planes, max(value, node.bound), h)
+            children = _children(sets, current, planes, max(value, current.bound), h)
+        for child in children[:-1]:
+            made += 1
+            heappush(waiting, (child.bound, -made, child))
+        if children:
+            current = children[-1]
+        elif waiting and waiting[0][0] < best.value - DECREASE:
+            current = heappop(waiting)[2]
+        else:
+            current = None
         if nodes % _REPORT_EVERY == 0:
-            run.report(objective=best.value, bound=_open_bound(stack, best), nodes=nodes)
-    return Proof(best, _open_bound(stack, best), nodes, stopped)
+            run.report(objective=best.value, bound=_bound(waiting, current, best), nodes=nodes)
+    return Proof(best, _bound(waiting, current, best), nodes, stopped)
 
 
-def _children(sets: PointSets, node: _Node, planes: np.ndarray, value: float, h: int) -> list[_Node]:
+def _children(sets: PointSets, node: _Node, planes: Array, value: float, h: int) -> list[_Node]:
+    """One node for each hyperplane that the costliest left-out point may go to, the nearest one last."""
     errors = sets.errors_b(planes)
     free = node.assignment == UNASSIGNED
     cost = np.where(free, errors.min(axis=1), 0.0) * sets.q
@@ -82,5 +89,8 @@ def _children(sets: PointSets, node: _Node, planes: np.ndarray, value: float, h:
     return made
 
 
-def _open_bound(stack: list[_Node], best: Point) -> float:
-    return min([best.value, *(node.bound for node in stack)])
+def _bound(waiting: list[tuple[float, int, _Node]], current: _Node | None, best: Point) -> float:
+    """The least bound of an open node, or the incumbent's value when none is below it."""
+    open_bounds = [waiting[0][0]] if waiting else []
+    open_bounds += [current.bound] if current is not None else []
+    return min([best.value, *open_bounds])
