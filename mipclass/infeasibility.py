@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .backends.highs_iis import find_conflict
 from .driver import solve
 from .errors import InvalidInputError
 from .model import Constraint, Model, Objective
@@ -24,6 +25,9 @@ from .program import Array, Program
 from .result import Status, Values
 from .run import Run
 
+NOTHING_TO_EXPLAIN = (
+    "the problem is not known to be infeasible (it has a solution, or the time ran out): nothing to explain."
+)
 FIRST_POINT = {"highs": {"mip_max_improving_sols": 1}}
 
 
@@ -61,8 +65,10 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(problem: Model, *, time_limit: float = 60.0) -> Explanation:
+def explain(problem: Model | Program, *, time_limit: float = 60.0) -> Explanation:
     """Explain why `problem` is infeasible; raises when it is not, or when the time does not suffice to tell.
+
+    Of a Model, constraints and data rows are named; of a Program (one read from a file, say), its rows and bounds.
 
     Example
     -------
@@ -79,15 +85,23 @@ def explain(problem: Model, *, time_limit: float = 60.0) -> Explanation:
     Because of data rows 1, 2, 3 (3 rows; no fewer rows conflict).
     """
     run = Run.quiet(time_limit=time_limit)
+    if isinstance(problem, Program):
+        return _explain_program(problem, run)
     if _feasible(problem, run) is not False:
-        raise InvalidInputError(
-            "the problem is not known to be infeasible (it has a solution, or the time ran out): nothing to explain."
-        )
+        raise InvalidInputError(NOTHING_TO_EXPLAIN)
     conflict = _minimal_conflict(problem, run)
     moves = tuple(_move(problem, constraint, run) for constraint in conflict)
     core = _with(problem, problem.objective, conflict)
     rows, minimal = _conflicting_rows(core, run)
     return Explanation(tuple(c.formula() for c in conflict), moves, rows, minimal)
+
+
+def _explain_program(program: Program, run: Run) -> Explanation:
+    conflict = find_conflict(program, run)
+    if conflict is None:
+        raise InvalidInputError(NOTHING_TO_EXPLAIN)
+    whole = ("whole-number variables",) if conflict.needs_integrality else ()
+    return Explanation((*conflict.conditions(program), *whole), (), np.zeros(0, np.int64), conflict.irreducible)
 
 
 def _with(problem: Model, objective: Objective, constraints: list[Constraint]) -> Model:

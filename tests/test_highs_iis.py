@@ -11,6 +11,8 @@ from mipclass.backends.highs import HighsBackend
 from mipclass.backends.highs_iis import Conflict, find_conflict, quickxplain
 from mipclass.backends.kkt import proves_infeasible
 from mipclass.builder import Builder
+from mipclass.errors import InvalidInputError
+from mipclass.infeasibility import explain
 from mipclass.program import Program
 from mipclass.result import Status
 from mipclass.run import Run
@@ -67,6 +69,7 @@ def test_bounds_take_part_in_a_conflict() -> None:
     assert conflict.blocks(program) == {"energy": ["energy"]}
     text = conflict.explain(program)
     assert "energy, x[bread] <= 1, x[milk] <= 2" in text
+    assert explain(program).constraints == ("energy", "x[bread] <= 1", "x[milk] <= 2")
 
 
 def test_conflict_that_only_integers_make() -> None:
@@ -106,6 +109,8 @@ def test_a_feasible_program_has_no_conflict() -> None:
     x = build.variables("x", 2, lower=0, integer=True)
     build.subject_to("row", x.sum() >= 1)
     assert find_conflict(build.build()) is None
+    with pytest.raises(InvalidInputError, match="nothing to explain"):
+        explain(build.build())
 
 
 def test_time_that_is_used_up_is_said() -> None:

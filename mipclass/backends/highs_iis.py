@@ -72,15 +72,15 @@ class Conflict:
                 found[block.name] = inside
         return found
 
+    def conditions(self, program: Program) -> tuple[str, ...]:
+        """Names of the rows, then the bounds as inequalities."""
+        row_names, names = program.row_names(), program.column_names()
+        bounds = zip(self.columns.tolist(), self.column_sides, strict=True)
+        return (*(row_names[i] for i in self.rows), *(_bound_text(program, names[j], j, side) for j, side in bounds))
+
     def explain(self, program: Program, most: int = 12) -> str:
         """One sentence for people."""
-        rows = [name for names in self.blocks(program).values() for name in names]
-        column_names = program.column_names()
-        bounds = [
-            _bound_text(program, column_names[j], int(j), side)
-            for j, side in zip(self.columns, self.column_sides, strict=True)
-        ]
-        parts = [*rows, *bounds]
+        parts = self.conditions(program)
         shown = ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
         whole = " with whole-number variables" if self.needs_integrality else ""
         return f"{len(parts)} conditions of {program.name!r} cannot hold together{whole}: {shown}."
