@@ -198,11 +198,9 @@ def approximation(classes: int, seed: int) -> dict[str, float]:
 
 
 def cases(full: bool) -> Iterator[Case]:
-    names = list(TABLE_1) if full else ["wdbc", "australian"]
-    for name in names:
-        if name in datasets.available():
-            for split in range(10 if full else 2):
-                yield Case("table 1", benchmark, {"name": name, "split": split})
+    for classes in (1, 2):
+        for seed in range(200 if full else 20):
+            yield Case("approximation", approximation, {"classes": classes, "seed": seed})
     seeds = range(10) if full else range(2)
     for seed in seeds:
         for outliers in (0.05, 0.10, 0.15, 0.20):
@@ -211,9 +209,11 @@ def cases(full: bool) -> Iterator[Case]:
             yield figure("4b", 0.10, ratio, 10, 1, seed)
         for rounds in (1, 2, 3, 4):
             yield figure("4c", 0.10, 30.0, 5, rounds, seed)
-    for classes in (1, 2):
-        for seed in range(200 if full else 20):
-            yield Case("approximation", approximation, {"classes": classes, "seed": seed})
+    names = list(TABLE_1) if full else ["wdbc", "australian"]
+    for name in names:
+        if name in datasets.available():
+            for split in range(10 if full else 2):
+                yield Case("table 1", benchmark, {"name": name, "split": split})
 
 
 def figure(name: str, outliers: float, ratio: float, height: int, rounds: int, seed: int) -> Case:

@@ -156,3 +156,11 @@ def test_corrective_keeps_few_vertices():
     p1, p2 = two_clouds(4, n=200, d=5)
     found = polytope_distance(p1, p2)
     assert np.count_nonzero(found.alpha) + np.count_nonzero(found.beta) <= 7
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e8, 0.0), (1e-8, 0.0), (1.0, 1e6)])
+def test_scale_and_place_of_the_data_do_not_matter(scale, offset):
+    p1, p2 = two_clouds(5)
+    found = polytope_distance(scale * p1 + offset, scale * p2 + offset)
+    assert found.status is Status.OPTIMAL
+    assert found.distance == pytest.approx(scale * polytope_distance(p1, p2).distance, rel=1e-6)

@@ -99,6 +99,9 @@ class LinearSpace:
         both = [p1, lower]
         is_sparse = sp.issparse(p1) or sp.issparse(lower)
         self.points: Points = sp.vstack(both, format="csr") if is_sparse else np.vstack(both)
+        if not is_sparse and p2 is not None:
+            # The difference of the hulls does not change when both move; a far origin would cost digits.
+            self.points -= self.points.mean(axis=0)
         if is_sparse:
             self.squares = np.asarray(sp.csr_array(self.points).power(2).sum(axis=1)).ravel()
         else:

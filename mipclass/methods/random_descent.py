@@ -25,6 +25,9 @@ from ..run import Run
 from .slab import Array, Budget, Cloud, Ints, Slabs, project, slabs, worst
 
 
+STABLE = 1e-3
+
+
 @dataclass(frozen=True)
 class Growth:
     """How a tree grows; see the module's text for the letters. Classes above `subsample` points rank children on a sample."""
@@ -188,12 +191,12 @@ def draw(f: Array, amount: float, weights: Array | None, count: int, rng: np.ran
 def boost(
     p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rounds: int, rng: np.random.Generator, run: Run
 ) -> Iterator[Tree]:
-    """Trees one after the other, each rooted at the widest node so far, until the width is stable (Section 3)."""
+    """Trees one after the other, each rooted at the widest node so far, until one widens it by less than STABLE (Section 3)."""
     width = -np.inf
     for _ in range(rounds):
         tree = grow(p1, p2, budget, root, growth, rng, run)
         yield tree
         best = tree.best
-        if tree.status is not None or best.width <= width + 1e-6 * abs(width):
+        if tree.status is not None or best.width <= width + STABLE * abs(width):
             return
         root, width = best.x, best.width

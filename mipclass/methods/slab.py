@@ -161,12 +161,12 @@ def head(f: Array, amount: float, weights: Array | None) -> tuple[Array, Array]:
     m, n = f.shape
     if weights is None:
         k = min(floor(amount + ROUNDING), n - 1)
-        values = np.empty((m, k + 1))
+        values = f.copy()
         # Row by row: NumPy selects in one row several times faster than along an axis.
-        for v in range(m):
-            values[v] = np.partition(f[v], k)[: k + 1]
-            values[v].sort()
-        return values, np.broadcast_to(np.arange(k + 1, dtype=np.float64), (m, k + 1))
+        for row in values:
+            row.partition(k)
+            row[: k + 1].sort()
+        return values[:, : k + 1], np.broadcast_to(np.arange(k + 1, dtype=np.float64), (m, k + 1))
     order = np.argsort(f, axis=1)
     before = np.cumsum(weights[order], axis=1) - weights[order]
     return np.take_along_axis(f, order, axis=1), before
