@@ -24,7 +24,6 @@ from ..result import Status
 from ..run import Run
 from .slab import Array, Budget, Cloud, Ints, Slabs, project, slabs, worst
 
-
 STABLE = 1e-3
 
 
