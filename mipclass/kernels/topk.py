@@ -106,7 +106,7 @@ def _descending(v: Floats) -> tuple[float, Vector]:
 def _by_sorting(alpha: Floats, beta: Floats, k: int, *, cone: bool) -> Thresholds:
     pa, a = _descending(alpha)
     pb, b = _descending(beta)
-    _, x, y, C = solve_topk_sorted(a, 0, 0.0, 1.0, b, 0, 0.0, k, pa + pb, 0.0, cone)
+    _, x, y, C = solve_topk_sorted(a, 0, 0.0, 1.0, b, 0, 0.0, float(k), pa + pb, 0.0, cone)
     return Thresholds(pa, x, pb, y, C, "sorted")
 
 
@@ -118,9 +118,10 @@ def _sample(v: Floats) -> Floats:
 
 def _by_sampling(alpha: Floats, beta: Floats, k: int, *, cone: bool) -> Thresholds:
     sample = Sample(*_descending(_sample(alpha)), *_descending(_sample(beta)))
-    k_sample = min(sample.b.size, max(1, round(k * sample.b.size / beta.size)))
-    # The sample stands for beta thinned by k_sample / k; alpha was thinned by another factor, which the weight repairs.
-    weight = 1.0 if cone else (k_sample / k) * (alpha.size / sample.a.size)
+    thinning = sample.b.size / beta.size
+    k_sample = float(k) * thinning if k < beta.size else float(sample.b.size)
+    # alpha was thinned by another factor than beta, which the weight repairs.
+    weight = 1.0 if cone else thinning * (alpha.size / sample.a.size)
     shift = sample.sa + sample.sb
     _, x, y, C = solve_topk_sorted(sample.a, 0, 0.0, weight, sample.b, 0, 0.0, k_sample, shift, 0.0, cone)
     guess = Thresholds(sample.sa + x, 0.0, sample.sb + y, 0.0, C * (k / k_sample), "sample")
@@ -193,7 +194,7 @@ def _with_brackets(
     if not settled and not apart and 1 <= k - s0 <= b.size and A0 + a.size + cone > 0:
         start = SA0 - A0 * (a_high - pa) if A0 > 0 else 0.0
         kind, x, y, C = solve_topk_sorted(
-            np.sort(a)[::-1], A0, SA0, 1.0, np.sort(b)[::-1], s0, ST0, k, pa + pb, start, cone
+            np.sort(a)[::-1].copy(), A0, SA0, 1.0, np.sort(b)[::-1].copy(), s0, ST0, float(k), pa + pb, start, cone
         )
         if kind == ZERO and A0 == 0:
             return Thresholds(pa, x, pb, y, 0.0, "zero")

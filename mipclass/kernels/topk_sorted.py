@@ -104,19 +104,20 @@ def capped_counts(b: Vector, prefix: Vector, total: float, cap: float, top: int)
 
 @njit(cache=True, error_model="numpy")
 def solve_topk_sorted(
-    a: Vector, A0: int, SA0: float, weight: float, b: Vector, s0: int, ST0: float, k: int, shift: float, start: float,
+    a: Vector, A0: int, SA0: float, weight: float, b: Vector, s0: int, ST0: float, k: float, shift: float, start: float,
     cone: bool,
 ) -> tuple[int, float, float, float]:  # fmt: skip
     """(kind, x, y, C) for descending a, b.
 
     A0 further alpha (sum SA0) above all of a are active for certain, s0 further beta (sum ST0) above all of b are at
-    the cap for certain; 1 <= k - s0 <= len(b). `start` <= the solution's C is used when A0 > 0. `weight` multiplies
-    every sum over alpha (a sample's density; 1 otherwise). With `cone` there is no alpha and the set is
+    the cap for certain; 0 < k - s0 <= len(b). `start` <= the solution's C is used when A0 > 0. A sample may have a k
+    that is not whole and a `weight` that multiplies every sum over alpha. With `cone` there is no alpha and the set is
     {beta : 0 <= beta_j <= sum(beta)/k}. A few Newton steps of O(log^2 n) after the prefix sums.
     """
-    n, kb = b.size, k - s0
+    n, whole = b.size, int(k - s0)
+    part = (k - s0) - whole
     sums_a, sums_b = prefix_sums(a), prefix_sums(b)
-    top_k = ST0 + sum_first(b, 0, kb)
+    top_k = ST0 + sum_first(b, 0, whole) + (part * b[whole] if part > 0.0 else 0.0)
     if cone:
         C = k * shift + top_k
     elif A0 > 0:
@@ -124,15 +125,17 @@ def solve_topk_sorted(
     else:
         C = (k * shift + k * a[0] + top_k) / (1.0 + k / weight)
     if C <= 0.0:
-        return ZERO, (0.0 if cone or A0 > 0 else a[0]), b[kb - 1], 0.0
+        return ZERO, (0.0 if cone or A0 > 0 else a[0]), b[max(whole - 1, 0)], 0.0
     A, N, s = -1, -1, -1
+    least = whole + 1  # fewer than k entries can be at the cap, more than k are above mu, unless exactly k are both
+    too_many = whole if part == 0.0 else whole + 1
     while True:
         A_new = 0 if cone else support_end(a, sums_a, 0, 1 if A0 == 0 else 0, A0, SA0, C / weight)
-        if kb == n or b[kb - 1] - b[kb] >= C / k:
-            N_new, s_new = kb, kb
+        if part == 0.0 and (whole == n or b[whole - 1] - b[whole] >= C / k):
+            N_new, s_new = whole, whole
         else:
-            N_new, s_new = capped_counts(b, sums_b, kb * (C / k), C / k, kb)
-            N_new = max(N_new, kb + 1)
+            N_new, s_new = capped_counts(b, sums_b, (k - s0) * (C / k), C / k, too_many)
+            N_new = max(N_new, least)
         if A_new == A and N_new == N and s_new == s:
             break
         C_new = closed_form_C(
@@ -146,13 +149,13 @@ def solve_topk_sorted(
     C = closed_form_C(SA, A0 + A, weight, ST, SF, k, s0 + s, N - s, shift, cone)
     x = 0.0 if cone else (SA - C / weight) / (A0 + A)
     if s == N:
-        return FLAT, x, (b[kb] if kb < n else b[kb - 1] - C / k), C
+        return FLAT, x, (b[whole] if whole < n else b[whole - 1] - C / k), C
     return FREE, x, (SF - C * ((k - s0 - s) / k)) / (N - s), C
 
 
 @njit(cache=True, error_model="numpy")
 def closed_form_C(
-    SA: float, A: int, weight: float, ST: float, SF: float, k: int, s: int, free: int, shift: float, cone: bool
+    SA: float, A: int, weight: float, ST: float, SF: float, k: float, s: int, free: int, shift: float, cone: bool
 ) -> float:
     """C of the linear piece with A active alpha (sum SA), s capped beta (sum ST) and `free` others (sum SF)."""
     numerator, denominator = k * shift + ST, s / k

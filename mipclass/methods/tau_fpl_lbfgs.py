@@ -74,7 +74,8 @@ def train(data: RankingData, run: Run, tolerance: float, max_iterations: int, st
     first = Trained(np.zeros(d), 1.0) if start is None else Trained(np.array(start, dtype=np.float64), np.inf)
     enough = min(data.pos.size, data.neg.size) >= SUBSAMPLE_ROWS and data.k >= 20
     if start is None and N * d >= SUBSAMPLE_FROM and enough:
-        tenth = _descend(data.subsample(0.1, run.seed), run, first, 10.0 * tolerance, max_iterations)
+        quiet = Run.quiet(seed=run.seed, time_limit=None if run.time_limit is None else run.seconds_left())
+        tenth = _descend(data.subsample(0.1, run.seed), quiet, first, 10.0 * tolerance, max_iterations)
         first = Trained(tenth.w, np.inf, eps=tenth.eps, pairs=tenth.pairs)
     return _descend(data, run, first, tolerance, max_iterations)
 
