@@ -11,7 +11,8 @@ from .errors import InvalidInputError
 from .thresholds import check_rate, rank_threshold
 
 
-def _positive(y_true: ArrayLike, pos_label: Any) -> tuple[NDArray[np.bool_], Any]:
+def positive_mask(y_true: ArrayLike, pos_label: Any) -> tuple[NDArray[np.bool_], Any]:
+    """Which points are positive, and the positive label (the larger one when none is named); both classes are needed."""
     labels = np.asarray(y_true)
     classes = np.unique(labels)
     if pos_label is None:
@@ -28,7 +29,7 @@ def _positive(y_true: ArrayLike, pos_label: Any) -> tuple[NDArray[np.bool_], Any
 
 def rates(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None) -> tuple[float, float]:
     """(false-positive rate, true-positive rate) of predicted labels."""
-    positive, pos_label = _positive(y_true, pos_label)
+    positive, pos_label = positive_mask(y_true, pos_label)
     called = np.asarray(y_pred) == pos_label
     return float(called[~positive].mean()), float(called[positive].mean())
 
@@ -44,7 +45,7 @@ def np_score(y_true: ArrayLike, y_pred: ArrayLike, *, tau: float, pos_label: Any
 
 def tpr_at_fpr(y_true: ArrayLike, scores: ArrayLike, *, tau: float, pos_label: Any = None) -> float:
     """The share of positives above the best threshold with a false-positive rate of at most tau on these scores."""
-    positive, _ = _positive(y_true, pos_label)
+    positive, _ = positive_mask(y_true, pos_label)
     values = np.asarray(scores, dtype=np.float64)
     return float((values[positive] > rank_threshold(values[~positive], tau)).mean())
 

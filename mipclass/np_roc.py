@@ -67,11 +67,11 @@ class NPRocDisplay:
     ) -> NPRocDisplay:  # fmt: skip
         from scipy.stats import beta
 
-        from .metrics import _positive
+        from .metrics import positive_mask
 
         check_rate("tau", tau)
         check_rate("delta", delta)
-        positive, _ = _positive(y_true, pos_label)
+        positive, _ = positive_mask(y_true, pos_label)
         values = np.asarray(scores, dtype=np.float64).ravel()
         if values.shape != positive.shape:
             raise InvalidInputError(
@@ -106,7 +106,7 @@ class NPRocDisplay:
         import matplotlib.pyplot as plt
 
         if ax is None:
-            _, ax = plt.subplots()
+            _, ax = plt.subplots(layout="constrained")
         grid = np.linspace(0.0, 1.0, 501) if not log else np.geomspace(max(1e-4, 0.5 / len(self.fpr)), 1.0, 501)
         low = _step(self.fpr_upper, self.tpr_lower, grid)
         high = _step(self.fpr_lower, self.tpr_upper, grid, above=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .data import Array
 from .errors import InvalidInputError
+from .np_roc import NPRocDisplay as NPRocDisplay
 from .result import Result, Trace
 
 _TINTS = ("#f3d9c4", "#cfe0f1")

@@ -28,6 +28,7 @@ FRONT = {
     "estimators",
     "infeasibility",
     "metrics",
+    "np_roc",
     "outlier_curve",
     "plots",
     "report",
