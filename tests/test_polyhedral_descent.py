@@ -252,3 +252,8 @@ def test_a_large_set_is_searched_on_a_sample_and_finished_on_all_points():
     found = separate(sets, 2, Run.quiet(), rounds=2)
     assert found.value == pytest.approx(error_function(sets, found.planes), rel=1e-9)
     assert found.value < 0.05  # a slab: two hyperplanes separate it almost or entirely
+    interrupted = Run.quiet()
+    interrupted.interrupted = True  # as Ctrl-C leaves it
+    stopped = separate(sets, 2, interrupted, rounds=50)
+    assert stopped.status is Status.INTERRUPTED
+    assert stopped.lps <= 1

@@ -106,6 +106,16 @@ def test_sizes_are_as_documented(h, l1):
     assert len(program.indicators) == binaries
 
 
+def test_branch_and_bound_stops_at_the_asked_gap():
+    problem = models.polyhedral(*slab(0, n=40), 2)
+    whole = solve(problem, options={"nodes": 100_000})
+    rough = solve(problem, options={"nodes": 100_000}, gap=0.2)
+    assert rough.status == "optimal"
+    assert rough.nodes < whole.nodes
+    assert rough.gap <= 0.2 + 1e-9
+    assert rough.bound <= whole.objective <= rough.objective + 1e-9
+
+
 def test_sizes_of_the_robust_lp_are_as_documented():
     X, y = slab(1, n=18, d=3)
     for l1, columns, rows in ((0.0, 18 + 4, 18), (0.1, 18 + 7, 18 + 6)):

@@ -41,7 +41,7 @@ class _Node(NamedTuple):
 
 
 def prove(sets: PointSets, h: int, incumbent: Point, run: Run, node_limit: int) -> Proof:
-    """Search until no node's bound is below the incumbent, `node_limit` nodes are used up, or `run` stops."""
+    """Search until no node's bound is below the incumbent by more than the gap, or `node_limit` or `run` stops it."""
     lp = WarmDual(sets, h)
     best, nodes, made, stopped = incumbent, 0, 0, None
     current: _Node | None = _Node(np.full(len(sets.B), UNASSIGNED, dtype=np.intp), 0.0, 0)
@@ -57,20 +57,26 @@ def prove(sets: PointSets, h: int, incumbent: Point, run: Run, node_limit: int) 
         if sets.value(planes) < best.value:
             best = Point(planes, sets.value(planes))
         children = []
-        if value < best.value - DECREASE:
+        if value < best.value - tolerance(best.value, run):
             children = _children(sets, current, planes, max(value, current.bound), h)
         for child in children[:-1]:
             made += 1
             heappush(waiting, (child.bound, -made, child))
         if children:
             current = children[-1]
-        elif waiting and waiting[0][0] < best.value - DECREASE:
+        elif waiting and waiting[0][0] < best.value - tolerance(best.value, run):
             current = heappop(waiting)[2]
         else:
             current = None
         if nodes % _REPORT_EVERY == 0:
             run.report(objective=best.value, bound=_bound(waiting, current, best), nodes=nodes)
-    return Proof(best, _bound(waiting, current, best), nodes, stopped)
+    cut_off = best.value - (tolerance(best.value, run) if run.gap > 0 else 0.0)
+    return Proof(best, min(cut_off, _bound(waiting, current, best)), nodes, stopped)
+
+
+def tolerance(value: float, run: Run) -> float:
+    """How far below the incumbent a bound may stay: the asked relative gap, and never less than rounding."""
+    return max(DECREASE, run.gap * max(1.0, abs(value)))
 
 
 def _children(sets: PointSets, node: _Node, planes: Array, value: float, h: int) -> list[_Node]:

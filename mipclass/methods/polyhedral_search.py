@@ -18,7 +18,7 @@ from ..program import Array, Program
 from ..result import Claim, Status
 from ..run import Run
 from .assignment_lp import assignment_lp
-from .assignment_tree import Proof, prove
+from .assignment_tree import Proof, prove, tolerance
 from .majorise import DECREASE, Point, Search, k_means
 from .paper_descent import paper_descent
 
@@ -40,6 +40,17 @@ class Separation:
     lps: int
     extra: dict[str, Any] = field(default_factory=dict)
     nodes: int | None = None
+
+
+class _Unreported(Run):
+    """The same limits and stop requests without reports: values on a sample are not values of the problem."""
+
+    def __init__(self, outer: Run) -> None:
+        super().__init__(time_limit=outer.time_limit, seed=outer.seed)
+        self._outer, self._start = outer, outer._start
+
+    def stop(self) -> Status | None:
+        return self._outer.stop()
 
 
 @dataclass(frozen=True)
@@ -116,7 +127,7 @@ def separate(
     planes = standard.back(proof.point.planes)
     value = sets.value(planes)
     bound = min(value, proof.bound)
-    solved = value - bound <= DECREASE * (1.0 + value)
+    solved = value - bound <= 2.0 * tolerance(value, run) if nodes > 0 else value <= DECREASE
     claim: Claim = "proven" if solved else "local" if proof.point.local else "heuristic"
     status = Status.OPTIMAL if solved else proof.stopped or Status.ITERATION_LIMIT
     extra = {"lps": search.lps, "lps_a_descent": tuple(search.descents)}
@@ -163,8 +174,7 @@ def _on_sample(sets: PointSets, h: int, run: Run, rounds: int, first: Array | No
     a, b = pick(len(sets.A)), pick(len(sets.B))
     p, q = sets.p[a] * (sets.p.sum() / sets.p[a].sum()), sets.q[b] * (sets.q.sum() / sets.q[b].sum())
     sample = PointSets(np.ascontiguousarray(sets.A[a]), np.ascontiguousarray(sets.B[b]), p, q, sets.l1)
-    search = Search(sample, assignment_lp(sample, h, "auto"), Run.quiet(seed=run.seed))
-    search.run.time_limit = None if run.time_limit is None else run.seconds_left()
+    search = Search(sample, assignment_lp(sample, h, "auto"), _Unreported(run))
     point, _ = _from_start(search, h, first, rounds, rng)
     full.lps += search.lps
     return point
