@@ -45,6 +45,8 @@ Run it from the repository's root with `python -m benchmarks.exact`: `--quick` (
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import hashlib
 import json
 import os
@@ -335,10 +337,15 @@ def measure(function: Callable[..., Any], *arguments: Any, **parameters: Any) ->
 
 
 def _reset_peak_memory() -> float | None:
-    """Set Linux's high-water mark of this process to its present level; that level in MB, or None elsewhere."""
+    """Set Linux's high-water mark of this process to its present level; that level in MB, or None elsewhere.
+
+    Memory that earlier cells freed goes back to the system first; a call that reused it would seem to need none.
+    """
+    gc.collect()
     try:
+        ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
+    except (OSError, AttributeError):
         return None
     return _memory_mb("VmRSS")
 

@@ -22,6 +22,7 @@ from .portable import Portable, remarks, widest
 
 _LINE = 500  # characters; the LP language allows 560
 _CHUNK = 200_000  # terms formatted at a time, which bounds the memory
+_SIGN = np.array(["+", ""], dtype=object)  # the sign of a row's first number, where it does not bring its own
 _GLUE = np.array([" +", " ", "\n  +", "\n  "], dtype=object)  # before a number: same line or next, positive or negative
 
 
@@ -93,8 +94,8 @@ def _rows(content: Portable, names: NDArray[Any], width: int) -> Iterator[str]:
         negative = data[span] < 0
         wraps = (np.arange(cuts[-1]) - np.repeat(first, np.diff(cuts))) % width == 0
         glue = _GLUE[2 * wraps + negative]
-        opened = zip(content.rows[rows], range(start, stop), negative[first].tolist(), strict=True)
-        glue[first] = [f" {label}: {conditions.get(i, '')}{'' if minus else '+'}" for label, i, minus in opened]
+        opened = zip(content.rows[rows], conditions[rows], _SIGN[negative[first].astype(int)], strict=True)
+        glue[first] = [f" {label}: {condition}{sign}" for label, condition, sign in opened]
         shown = names[indices[span]]
         shown[last] = [f"{x} {r} {v}\n" for x, r, v in zip(shown[last], senses[rows], sides[rows], strict=True)]
         parts = [" "] * (4 * len(glue))
@@ -121,39 +122,29 @@ def _senses(lower: Array, upper: Array) -> tuple[list[str], list[str]]:
     return senses.tolist(), texts(np.where(at_most, upper, lower))
 
 
-def _conditions(content: Portable) -> dict[int, str]:
+def _conditions(content: Portable) -> list[str]:
+    """`z = 1 -> ` in front of a row that has an indicator, nothing in front of the others."""
     indicators = content.program.indicators
-    return {
-        int(row): f"{content.columns[column]} = {value} -> "
-        for row, column, value in zip(indicators.row, indicators.column, indicators.value, strict=True)
-    }
+    found = [""] * content.program.n_rows
+    for row, column, value in zip(indicators.row, indicators.column, indicators.value, strict=True):
+        found[row] = f"{content.columns[column]} = {value} -> "
+    return found
 
 
 def _bounds(content: Portable) -> list[str]:
-    program = content.program
-    lower, upper = program.lower, program.upper
+    """One line a column, the columns of each kind together and then put back in order."""
+    lower, upper = content.program.lower, content.program.upper
     free = (lower == -np.inf) & (upper == np.inf)
     fixed = (lower == upper) & np.isfinite(lower)
-    no_lower, no_upper = (lower == -np.inf) & ~free, (upper == np.inf) & ~free
-    lines = []
-    for name, low, high, is_free, is_fixed, is_no_lower, is_no_upper in zip(
-        content.columns,
-        texts(lower),
-        texts(upper),
-        free.tolist(),
-        fixed.tolist(),
-        no_lower.tolist(),
-        no_upper.tolist(),
-        strict=True,
-    ):
-        if is_free:
-            lines.append(f" {name} free\n")
-        elif is_fixed:
-            lines.append(f" {name} = {low}\n")
-        elif is_no_upper:
-            lines.append(f" {name} >= {low}\n")
-        elif is_no_lower:
-            lines.append(f" -inf <= {name} <= {high}\n")
-        else:
-            lines.append(f" {low} <= {name} <= {high}\n")
-    return lines
+    no_upper = (upper == np.inf) & ~free
+    no_lower = (lower == -np.inf) & ~free & ~no_upper
+    two_sided = ~(free | fixed | no_upper | no_lower)
+    names = np.array(content.columns, dtype=object)
+    lines = np.empty(len(names), dtype=object)
+    lines[free] = [f" {x} free\n" for x in names[free]]
+    lines[fixed] = [f" {x} = {v}\n" for x, v in zip(names[fixed], texts(lower[fixed]), strict=True)]
+    lines[no_upper] = [f" {x} >= {v}\n" for x, v in zip(names[no_upper], texts(lower[no_upper]), strict=True)]
+    lines[no_lower] = [f" -inf <= {x} <= {v}\n" for x, v in zip(names[no_lower], texts(upper[no_lower]), strict=True)]
+    ends = zip(names[two_sided], texts(lower[two_sided]), texts(upper[two_sided]), strict=True)
+    lines[two_sided] = [f" {low} <= {x} <= {high}\n" for x, low, high in ends]
+    return lines.tolist()

@@ -38,7 +38,6 @@ class _Reader:
         self.hessian: list[tuple[int, int, float]] = []
         self.indicators: list[tuple[int, int, int]] = []
         self.in_integers = False
-        self.sense_set_by_line = False
 
     # -- sections -------------------------------------------------------------------------------------------------------
 

@@ -80,34 +80,28 @@ def _entries(table: sp.csc_array, names: NDArray[Any], rows: NDArray[Any], start
 
 
 def _bounds(content: Portable) -> list[str]:
+    """The lines of each column, those of each kind together and then put back in order."""
     program = content.program
     lower, upper = program.lower, program.upper
-    kind = np.select(
-        [
-            program.integer & (lower == 0) & (upper == 1),
-            (lower == -np.inf) & (upper == np.inf),
-            (lower == upper) & np.isfinite(lower),
-            upper == np.inf,
-            lower == -np.inf,
-        ],
-        [0, 1, 2, 3, 4],
-        5,
-    ).tolist()
-    lines = []
-    for name, k, low, high in zip(content.columns, kind, texts(lower), texts(upper), strict=True):
-        if k == 0:
-            lines.append(f" BV BND {name}\n")
-        elif k == 1:
-            lines.append(f" FR BND {name}\n")
-        elif k == 2:
-            lines.append(f" FX BND {name} {low}\n")
-        elif k == 3:
-            lines.append(f" LO BND {name} {low}\n PL BND {name}\n")
-        elif k == 4:
-            lines.append(f" MI BND {name}\n UP BND {name} {high}\n")
-        else:  # UP first: some readers let a negative UP reset the lower bound
-            lines.append(f" UP BND {name} {high}\n LO BND {name} {low}\n")
-    return lines
+    binary = program.integer & (lower == 0) & (upper == 1)
+    free = (lower == -np.inf) & (upper == np.inf)
+    fixed = (lower == upper) & np.isfinite(lower)
+    no_upper = (upper == np.inf) & ~free
+    no_lower = (lower == -np.inf) & ~free & ~no_upper
+    two_sided = ~(binary | free | fixed | no_upper | no_lower)
+    names = np.array(content.columns, dtype=object)
+    lines = np.empty(len(names), dtype=object)
+    lines[binary] = [f" BV BND {x}\n" for x in names[binary]]
+    lines[free] = [f" FR BND {x}\n" for x in names[free]]
+    lines[fixed] = [f" FX BND {x} {v}\n" for x, v in zip(names[fixed], texts(lower[fixed]), strict=True)]
+    lows = zip(names[no_upper], texts(lower[no_upper]), strict=True)
+    lines[no_upper] = [f" LO BND {x} {v}\n PL BND {x}\n" for x, v in lows]
+    highs = zip(names[no_lower], texts(upper[no_lower]), strict=True)
+    lines[no_lower] = [f" MI BND {x}\n UP BND {x} {v}\n" for x, v in highs]
+    ends = zip(names[two_sided], texts(lower[two_sided]), texts(upper[two_sided]), strict=True)
+    # UP first: some readers let a negative UP reset the lower bound.
+    lines[two_sided] = [f" UP BND {x} {high}\n LO BND {x} {low}\n" for x, low, high in ends]
+    return lines.tolist()
 
 
 def _hessian(content: Portable, stream: IO[str]) -> None:

@@ -17,49 +17,11 @@ LONGEST = 96
 OBJECTIVE = "obj"
 NO_ROWS = "no_rows"  # the row that stands for none
 # Words that some reader of LP or MPS files takes for something else, in any case of letters.
-KEYWORDS = frozenset(
-    [
-        "bin",
-        "binaries",
-        "binary",
-        "bound",
-        "bounds",
-        "e",
-        "end",
-        "free",
-        "gen",
-        "general",
-        "generals",
-        "inf",
-        "infinity",
-        "int",
-        "integer",
-        "integers",
-        "marker",
-        "max",
-        "maximise",
-        "maximize",
-        "maximum",
-        "min",
-        "minimise",
-        "minimize",
-        "minimum",
-        "nan",
-        "obj",
-        "rhs",
-        "semi",
-        "semis",
-        "sin",
-        "sos",
-        "sos1",
-        "sos2",
-        "st",
-        "subject",
-        "such",
-        "that",
-        "to",
-    ]
-)
+_WORDS = """
+bin binaries binary bound bounds e end free gen general generals inf infinity int integer integers lazy marker max maximise
+maximize maximum min minimise minimize minimum nan obj rhs semi semis sin sos sos1 sos2 st subject such that to user
+"""
+KEYWORDS = frozenset(_WORDS.split())
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_.]+")
 _BAD_START = re.compile(r"[0-9.]|[eE][0-9]")
 
