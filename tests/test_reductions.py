@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mipclass.builder import Builder
 from mipclass.errors import UnsupportedProgramError
+from mipclass.expression import ranged
 from mipclass.program import Indicators, Program
 from mipclass.reductions.base import Receipt, Reduction
 from mipclass.reductions.chain import Chain
@@ -55,7 +56,7 @@ def random_program(seed: int) -> Program:
     )
 
 
-def random_points(program: Program, seed: int, count: int = 200) -> np.ndarray:
+def random_points(program: Program, seed: int, count: int = 80) -> np.ndarray:
     rng = np.random.default_rng(seed)
     x = rng.uniform(program.lower, program.upper, (count, program.n_columns))
     corners = rng.random(x.shape) < 0.5
@@ -154,3 +155,15 @@ def test_appending_entries_is_adding_them(seed: int, last: bool) -> None:
     got = _with_entries(sp.csr_array(A, dtype=float), rows, columns, data)
     assert np.array_equal(got.toarray(), expected)
     assert got.has_sorted_indices
+
+
+def test_a_models_own_big_m_survives_the_split() -> None:
+    build = Builder()
+    w = build.variables("w", 1, lower=-10, upper=10)
+    z = build.binaries("z", 1)
+    build.subject_to("window", ranged(1.0 * w, 0.0, 1.0), when=(z, 0))
+    program = build.build()
+    known = Indicators(program.indicators.row, program.indicators.column, program.indicators.value, np.array([3.0]))
+    split, _ = RangedToPairs().apply(program.replace_with(indicators=known))
+    M_lower, M_upper = big_m(split)
+    assert np.maximum(M_lower, M_upper).tolist() == [3.0, 3.0]
