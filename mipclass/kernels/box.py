@@ -1,0 +1,421 @@
+"""Weight-space branch and bound over dyadic boxes, in exact integers carried by float64 lanes.
+
+A point is an integer vector Q_i with |Q_ik| <= 2^QBITS that differs from its true direction by at most `err_i` (0 or 1/2) in
+each coordinate. A box is a centre c and half-widths h, integers in units of 2^-KBITS, on a face |V_f| = 2^KBITS of the cube. With
+
+    a_i = Q_i.c,   s_i = sum_k |Q_ik| h_k,   e_i = err_i * r * 2^KBITS
+
+every V in the box has  q_i.V  in  [a_i - s_i - e_i, a_i + s_i + e_i].  All sums stay below 2^53, so float64 holds them exactly.
+
+* a_i + s_i + e_i <= 0:  point i is wrong all over the box;
+* a_i - s_i >= 0:        it is dropped (taken as right, which can only weaken the bound);
+* otherwise uncertain.
+
+Two uncertain points conflict when p, q > 0 make  max over the box of (p q_i + q q_j).V  at most 0: one of them is wrong wherever V is.
+Disjoint conflicts add to the bound; children inherit them. A tree is a preorder stream: one byte of what happens at a node
+(`LEAF`, `OPEN`, or 1 + the coordinate halved), the number of new conflicts there, and the conflicts (i, j, m).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+QBITS = 21
+KBITS = 20
+LEAF = 0  # the bound reaches the target
+OPEN = 254  # too small to split, or its points lie in a lower-dimensional space: wants a lemma
+ATTEMPTS = 3  # partners tried for a point
+GRID = 128  # conflict multipliers: m <= 64 means (64, m), above (128 - m, 64)
+
+
+@njit(cache=True, inline="always")
+def _multipliers(m: int) -> tuple[float, float]:
+    if m <= 64:
+        return 64.0, float(m)
+    return float(GRID - m), 64.0
+
+
+@njit(cache=True)
+def _conflict(Q: np.ndarray, err: np.ndarray, i: int, j: int, c: np.ndarray, h: np.ndarray, unit: float) -> int:
+    """The grid index m at which i and j conflict on the box, or 0.
+
+    f(m) = max over the box of (p q_i + q q_j).V is p times a convex function of q/p, so the side to search is told by the slope.
+    """
+    r = Q.shape[1]
+    low, high = 1, GRID - 1
+    while low <= high:
+        m = (low + high) // 2
+        p, q = _multipliers(m)
+        f = (p * err[i] + q * err[j]) * unit
+        slope = 0.0
+        for k in range(r):
+            t = p * Q[i, k] + q * Q[j, k]
+            f += t * c[k] + abs(t) * h[k]
+            if t > 0:
+                slope += Q[j, k] * (c[k] + h[k])
+            else:
+                slope += Q[j, k] * (c[k] - h[k])
+        if f <= 0:
+            return m
+        if slope < 0:
+            low = m + 1
+        else:
+            high = m - 1
+    return 0
+
+
+@njit(cache=True)
+def _pair_up(
+    Q: np.ndarray,
+    err: np.ndarray,
+    c: np.ndarray,
+    h: np.ndarray,
+    unit: float,
+    q: np.ndarray,
+    points: np.ndarray,
+    n_points: int,
+    a: np.ndarray,
+    s: np.ndarray,
+    left: np.ndarray,
+    need: int,
+    pairs: np.ndarray,
+    n_pairs: int,
+    max_new: int,
+) -> tuple[int, int]:
+    """Greedily add conflicts until `need` is met; (number of pairs now, what is still needed).
+
+    Of each conflict one point is wrong at the centre, so the search starts from those, the hardest to keep wrong first; the partners
+    tried are the few that are most wrong at the vertex where the point fares best (a necessary condition is to be wrong there).
+    """
+    r = Q.shape[1]
+    g = np.empty(n_points)
+    starts = np.empty(n_points, np.int64)
+    hardness = np.empty(n_points)
+    n_starts = 0
+    for u in range(n_points):
+        if a[u] <= 0 and left[points[u]] > 0:
+            starts[n_starts] = u
+            hardness[n_starts] = -(a[u] + s[u])
+            n_starts += 1
+    order = np.argsort(hardness[:n_starts])
+    near = np.empty(ATTEMPTS, np.int64)
+    added = 0
+    for x in range(n_starts):
+        u = starts[order[x]]
+        i = points[u]
+        if left[i] <= 0:
+            continue
+        for v in range(n_points):
+            g[v] = 0.0
+        for k in range(r):
+            corner = c[k] + h[k] if Q[i, k] > 0 else c[k] - h[k]
+            row = q[k]
+            for v in range(n_points):
+                g[v] += row[v] * corner
+        n_near = 0
+        for v in range(n_points):
+            if g[v] >= 0 or left[points[v]] <= 0 or v == u:
+                continue
+            if n_near == ATTEMPTS and g[v] >= g[near[n_near - 1]]:
+                continue
+            y = n_near if n_near < ATTEMPTS else ATTEMPTS - 1
+            while y > 0 and g[near[y - 1]] > g[v]:
+                near[y] = near[y - 1]
+                y -= 1
+            near[y] = v
+            n_near = min(n_near + 1, ATTEMPTS)
+        for y in range(n_near):
+            j = points[near[y]]
+            m = _conflict(Q, err, i, j, c, h, unit)
+            if m == 0:
+                continue
+            value = min(left[i], left[j])
+            left[i] -= value
+            left[j] -= value
+            need -= value
+            pairs[n_pairs, 0] = i
+            pairs[n_pairs, 1] = j
+            pairs[n_pairs, 2] = m
+            pairs[n_pairs, 3] = value
+            n_pairs += 1
+            added += 1
+            if need <= 0 or added >= max_new:
+                return n_pairs, need
+            if left[i] <= 0:
+                break
+    return n_pairs, need
+
+
+@njit(cache=True)
+def _rank(Q: np.ndarray, points: np.ndarray, n_points: int) -> int:
+    """Rank of the listed rows by elimination with complete pivoting; entries below 2^-10 of the data's size count as zero."""
+    r = Q.shape[1]
+    A = np.empty((n_points, r))
+    for u in range(n_points):
+        for k in range(r):
+            A[u, k] = Q[points[u], k]
+    for step in range(min(n_points, r)):
+        best, at_row, at_column = 0.0, step, step
+        for u in range(step, n_points):
+            for k in range(step, r):
+                if abs(A[u, k]) > best:
+                    best, at_row, at_column = abs(A[u, k]), u, k
+        if best < 2.0 ** (QBITS - 10):
+            return step
+        for k in range(r):
+            A[step, k], A[at_row, k] = A[at_row, k], A[step, k]
+        for u in range(n_points):
+            A[u, step], A[u, at_column] = A[u, at_column], A[u, step]
+        for u in range(step + 1, n_points):
+            factor = A[u, step] / A[step, step]
+            if factor != 0.0:
+                for k in range(step, r):
+                    A[u, k] -= factor * A[step, k]
+    return min(n_points, r)
+
+
+# Registers of a search that is paused between two calls.
+DEPTH, FACE, TARGET, BEST, NODES, OUT_NODE, OUT_PAIR, OUT_OPEN, IN_NODE, IN_PAIR, IN_OPEN, N_OPEN_POINTS = range(12)
+N_REGISTERS = 12
+NEW, FIRST, SECOND, DONE = range(4)
+RUNNING, FINISHED, FULL = range(3)
+
+
+@njit(cache=True)
+def grow(
+    Q: np.ndarray,
+    err: np.ndarray,
+    weights: np.ndarray,
+    reg: np.ndarray,
+    centre: np.ndarray,
+    half: np.ndarray,
+    stage: np.ndarray,
+    axis: np.ndarray,
+    stale: np.ndarray,
+    replayed: np.ndarray,
+    wrong: np.ndarray,
+    points: np.ndarray,
+    n_points: np.ndarray,
+    q: np.ndarray,
+    pairs: np.ndarray,
+    n_pairs: np.ndarray,
+    best_centre: np.ndarray,
+    old_ops: np.ndarray,
+    old_counts: np.ndarray,
+    old_pairs: np.ndarray,
+    old_lemmas: np.ndarray,
+    lemma_values: np.ndarray,
+    ops: np.ndarray,
+    counts: np.ndarray,
+    out_pairs: np.ndarray,
+    lemmas: np.ndarray,
+    open_wrong: np.ndarray,
+    open_start: np.ndarray,
+    open_points: np.ndarray,
+    budget: int,
+) -> int:
+    """Replay the old tree and grow it until every leaf's bound reaches the target; pause after about `budget` point visits.
+
+    Returns FINISHED, RUNNING (call again) or FULL (enlarge the output arrays and call again). The arrays indexed by depth hold
+    the path from the root; see `mipclass.methods.box` for who owns what.
+    """
+    n, r = Q.shape
+    one = float(1 << KBITS)
+    unit = r * one
+    a = np.empty(n)
+    s = np.empty(n)
+    spread = np.empty(r)
+    left = np.zeros(n, np.int64)
+    keep = np.empty(n, np.int64)
+    while True:
+        depth = reg[DEPTH]
+        if depth < 0:
+            reg[FACE] += 1
+            if reg[FACE] >= 2 * r:
+                return FINISHED
+            f = reg[FACE] // 2
+            for k in range(r):
+                centre[0, k] = 0.0
+                half[0, k] = one
+            centre[0, f] = one if reg[FACE] % 2 == 0 else -one
+            half[0, f] = 0.0
+            stage[0] = NEW
+            stale[0] = 0
+            replayed[0] = 1 if reg[IN_NODE] < old_ops.shape[0] else 0
+            reg[DEPTH] = 0
+            depth = 0
+        if stage[depth] == DONE:
+            reg[DEPTH] = depth - 1
+            continue
+        if stage[depth] != NEW:
+            k = axis[depth]
+            child = depth + 1
+            for t in range(r):
+                centre[child, t] = centre[depth, t]
+                half[child, t] = half[depth, t]
+            half[child, k] = half[depth, k] * 0.5
+            if stage[depth] == FIRST:
+                centre[child, k] -= half[child, k]
+            else:
+                centre[child, k] += half[child, k]
+            stage[depth] += 1
+            stage[child] = NEW
+            replayed[child] = replayed[depth]
+            reg[DEPTH] = child
+            continue
+
+        # A node not yet visited: room for it, then which of the parent's uncertain points still are.
+        room = reg[OUT_NODE] + 1 < ops.shape[0] and reg[OUT_PAIR] + 256 < out_pairs.shape[0]
+        room = room and reg[OUT_OPEN] + 1 < lemmas.shape[0] and reg[N_OPEN_POINTS] + n < open_points.shape[0]
+        if not room:
+            return FULL
+        if budget <= 0:
+            return RUNNING
+        if depth == 0:
+            parent_points, parent_n, parent_pairs, parent_pairs_n = points[0], n, pairs[0], 0
+            parent_q = q[0]
+            for u in range(n):
+                parent_points[u] = u
+                for k in range(r):
+                    parent_q[k, u] = Q[u, k]
+            wrong[0] = 0
+        else:
+            parent_points, parent_n = points[depth - 1], n_points[depth - 1]
+            parent_q = q[depth - 1]
+            parent_pairs, parent_pairs_n = pairs[depth - 1], n_pairs[depth - 1]
+            wrong[depth] = wrong[depth - 1]
+        budget -= parent_n
+        reg[NODES] += 1
+        c, h, mine = centre[depth], half[depth], points[depth]
+        for u in range(parent_n):
+            left[parent_points[u]] = 0
+            a[u] = 0.0
+            s[u] = 0.0
+        for k in range(r):
+            ck, hk, row = c[k], h[k], parent_q[k]
+            for u in range(parent_n):
+                a[u] += row[u] * ck
+                s[u] += abs(row[u]) * hk
+        count = 0
+        at_centre = wrong[depth]
+        for u in range(parent_n):
+            i = parent_points[u]
+            slack = err[i] * unit
+            if a[u] + s[u] + slack <= 0:
+                wrong[depth] += weights[i]
+                at_centre += weights[i]
+            elif a[u] - s[u] < 0:
+                if a[u] <= slack:
+                    at_centre += weights[i]
+                a[count] = a[u]
+                s[count] = s[u]
+                mine[count] = i
+                keep[count] = u
+                count += 1
+                left[i] = weights[i]
+        own_q = q[depth]
+        for k in range(r):
+            row, own_row = parent_q[k], own_q[k]
+            total = 0.0
+            for u in range(count):
+                own_row[u] = row[keep[u]]
+                total += abs(own_row[u])
+            spread[k] = total
+        n_points[depth] = count
+        if depth > 0:
+            stale[depth] = stale[depth - 1] + 1 if count == parent_n else 0
+        if at_centre < reg[BEST]:
+            reg[BEST] = at_centre
+            for k in range(r):
+                best_centre[k] = c[k]
+        target = min(reg[TARGET], reg[BEST])
+        bound = wrong[depth]
+        kept = 0
+        own_pairs = pairs[depth]
+        for x in range(parent_pairs_n):
+            i, j = parent_pairs[x, 0], parent_pairs[x, 1]
+            if left[i] > 0 and left[j] > 0:
+                value = parent_pairs[x, 3]
+                for t in range(4):
+                    own_pairs[kept, t] = parent_pairs[x, t]
+                kept += 1
+                bound += value
+        for x in range(kept):
+            left[own_pairs[x, 0]] -= own_pairs[x, 3]
+            left[own_pairs[x, 1]] -= own_pairs[x, 3]
+        inherited = kept
+        old_op = -1
+        lemma = -1
+        if replayed[depth] == 1:
+            old_op = np.int64(old_ops[reg[IN_NODE]])
+            for x in range(old_counts[reg[IN_NODE]]):
+                i, j = old_pairs[reg[IN_PAIR], 0], old_pairs[reg[IN_PAIR], 1]
+                value = min(left[i], left[j])
+                left[i] -= value
+                left[j] -= value
+                bound += value
+                own_pairs[kept, 0] = i
+                own_pairs[kept, 1] = j
+                own_pairs[kept, 2] = old_pairs[reg[IN_PAIR], 2]
+                own_pairs[kept, 3] = value
+                kept += 1
+                reg[IN_PAIR] += 1
+            reg[IN_NODE] += 1
+            if old_op == OPEN:
+                lemma = old_lemmas[reg[IN_OPEN]]
+                reg[IN_OPEN] += 1
+        splitting = old_op > 0 and old_op != OPEN
+        if bound < target and not splitting:
+            room_for_pairs = 255 - (kept - inherited)
+            kept, need = _pair_up(
+                Q, err, c, h, unit, own_q, mine, count, a, s, left, target - bound, own_pairs, kept, room_for_pairs
+            )
+            bound = target - need
+        n_pairs[depth] = kept
+
+        op = LEAF
+        if splitting:
+            op = old_op
+        elif bound < target:
+            widest = 0.0
+            k_split = -1
+            for k in range(r):
+                if h[k] > 1.0 and spread[k] * h[k] > widest:
+                    widest = spread[k] * h[k]
+                    k_split = k
+            failed = lemma == -2
+            degenerate = k_split < 0
+            if not degenerate and not failed and count >= r and stale[depth] >= 2 * (r - 1):
+                degenerate = _rank(Q, mine, count) < r
+                stale[depth] = 0
+            if failed:
+                stale[depth] = 0
+            if (lemma >= 0 or degenerate) and not (failed and k_split >= 0):
+                op = OPEN
+                if not (lemma >= 0 and wrong[depth] + lemma_values[lemma] >= target):
+                    lemma = -1
+                lemmas[reg[OUT_OPEN]] = lemma
+                open_wrong[reg[OUT_OPEN]] = wrong[depth]
+                open_start[reg[OUT_OPEN]] = reg[N_OPEN_POINTS]
+                if lemma < 0:
+                    for u in range(count):
+                        open_points[reg[N_OPEN_POINTS]] = mine[u]
+                        reg[N_OPEN_POINTS] += 1
+                reg[OUT_OPEN] += 1
+                open_start[reg[OUT_OPEN]] = reg[N_OPEN_POINTS]
+            else:
+                op = 1 + k_split
+                replayed[depth] = 0
+        ops[reg[OUT_NODE]] = op
+        counts[reg[OUT_NODE]] = kept - inherited
+        reg[OUT_NODE] += 1
+        for x in range(inherited, kept):
+            for t in range(3):
+                out_pairs[reg[OUT_PAIR], t] = own_pairs[x, t]
+            reg[OUT_PAIR] += 1
+        if op == LEAF or op == OPEN:
+            reg[DEPTH] = depth - 1
+        else:
+            axis[depth] = op - 1
+            stage[depth] = FIRST
