@@ -140,7 +140,7 @@ def _pair_up(
             pairs[n_pairs, 3] = value
             n_pairs += 1
             added += 1
-            if need <= 0 or added >= max_new:
+            if need <= 0 or added >= max_new or n_pairs >= pairs.shape[0]:
                 return n_pairs, need
             if left[i] <= 0:
                 break
@@ -366,7 +366,7 @@ def grow(
                 lemma = old_lemmas[reg[IN_OPEN]]
                 reg[IN_OPEN] += 1
         splitting = old_op > 0 and old_op != OPEN
-        if bound < target and not splitting:
+        if bound < target and not splitting and kept < own_pairs.shape[0]:
             room_for_pairs = 255 - (kept - inherited)
             kept, need = _pair_up(
                 Q, err, c, h, unit, own_q, mine, count, a, s, left, target - bound, own_pairs, kept, room_for_pairs

@@ -1,0 +1,153 @@
+"""Certificates: a problem, a rule and a proof, in a JSON document that anyone can check (docs/certificates.md has the format).
+
+This file only writes and reads. The checking is in `mipclass.verify`, which shares no code with the search that found the proof.
+Numbers are exact: floats as hexadecimal literals, rationals as "p/q", long arrays as deflated little-endian bytes in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ReadError
+
+FORMAT = "mipclass certificate"
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A JSON document with a claim and its proof; `mipclass.verify(certificate, X, y)` checks it."""
+
+    content: Mapping[str, Any]
+
+    @property
+    def upper(self) -> Fraction | None:
+        """The loss of the rule in it, or None when it holds no rule."""
+        return None if self.content.get("upper") is None else Fraction(self.content["upper"]["loss"])
+
+    @property
+    def lower(self) -> Fraction:
+        """The loss that no rule goes below, as claimed."""
+        return Fraction(self.content["lower"]["bound"])
+
+    @property
+    def kind(self) -> str:
+        """How the lower bound is proven: "trivial", "box" or "iis"."""
+        return str(self.content["lower"]["kind"])
+
+    def to_json(self) -> str:
+        return json.dumps(self.content, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        try:
+            content = json.loads(text)
+        except json.JSONDecodeError as err:
+            raise ReadError(f"this is not a certificate: no JSON document ({err}).") from err
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ReadError(f"this is not a certificate: its 'format' is not {FORMAT!r}.")
+        return cls(content)
+
+    def save(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Certificate:
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+    def __repr__(self) -> str:
+        upper = "none" if self.upper is None else str(self.upper)
+        return f"<certificate: {self.lower} <= optimum <= {upper}, by {self.kind}>"
+
+
+def fraction(value: Fraction) -> str:
+    return str(value)
+
+
+def floats(values: Any) -> list[str]:
+    return [float(value).hex() for value in np.ravel(values)]
+
+
+def pack(array: NDArray[Any]) -> str:
+    """An integer array as text."""
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return base64.b64encode(zlib.compress(little.tobytes(), 9)).decode("ascii")
+
+
+def dense(X: Any) -> NDArray[np.float64]:
+    """X as a float64 C array with no negative zeros."""
+    matrix = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    return np.ascontiguousarray(matrix, dtype=np.float64) + 0.0
+
+
+def data_digest(X: Any, y_pm1: Any) -> dict[str, Any]:
+    """Size and hash of the data: float64 values row by row, then the signs of the labels as bytes."""
+    matrix = dense(X)
+    digest = hashlib.sha256(np.ascontiguousarray(matrix, dtype="<f8").tobytes())
+    digest.update(np.asarray(y_pm1, dtype=np.int8).tobytes())
+    return {"points": matrix.shape[0], "features": matrix.shape[1], "sha256": digest.hexdigest()}
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """The 0-1 problem a certificate is about.
+
+    Minimise sum_i costs_i [point i is wrong] where wrong means  y_i (w.x_i + b) <= 0  (margin 0)  or  < 1  (margin 1), subject to
+    sum_i limit_i [i wrong] <= at_most  for each limit, and  row.(w, b) >= at_least  for each row. `intercept` False fixes b = 0.
+    """
+
+    costs: NDArray[np.float64]
+    margin: int = 0
+    intercept: bool = True
+    limits: tuple[tuple[NDArray[np.float64], float], ...] = ()
+    rows: tuple[tuple[NDArray[np.float64], float], ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        return not self.limits and not self.rows and self.margin == 0 and self.intercept
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "margin": self.margin,
+            "intercept": self.intercept,
+            "costs": None if (self.costs == 1).all() else floats(self.costs),
+            "limits": [{"coefficients": floats(c), "at_most": float(k).hex()} for c, k in self.limits],
+            "rows": [{"coefficients": floats(a), "at_least": float(c).hex()} for a, c in self.rows],
+        }
+
+
+def certificate(
+    X: Any,
+    y_pm1: Any,
+    statement: Statement,
+    *,
+    rule: tuple[Any, float] | None,
+    loss: Fraction | None,
+    lower: Mapping[str, Any],
+    positive: str = "larger",
+) -> Certificate:
+    """Put the parts together. `lower` comes from the search's own writer; `positive` says which label counts as +1."""
+    upper = None
+    if rule is not None and loss is not None:
+        upper = {"w": floats(rule[0]), "b": float(rule[1]).hex(), "loss": fraction(loss)}
+    return Certificate(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "data": {**data_digest(X, y_pm1), "positive": positive},
+            "problem": statement.content(),
+            "upper": upper,
+            "lower": dict(lower),
+        }
+    )

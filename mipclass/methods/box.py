@@ -1,0 +1,285 @@
+"""box: proven optimum of the 0-1 loss by branch and bound in the space of weights.
+
+Data        signed rows z_i of rank r, whole weights c_i
+Minimise    sum_i c_i [z_i.W <= 0]   over W, a tie being an error
+Search      W = M V, V on the faces of the cube; each face is halved coordinate by coordinate. On a box some points are surely
+            wrong, some pairs conflict (one of the two is wrong wherever V is), and disjoint conflicts add up to a bound.
+Claim       proven: every decision is made in exact integers (`kernels.box`), and the tree is the certificate.
+
+The target rises from pass to pass; each pass replays the tree of the last one and grows only leaves that fall short, so there is a
+proven bound at any time. A box whose uncertain points all touch one vertex of the arrangement (lattices, binary features) never
+empties by halving; its points span a smaller space, where the same search proves what they must cost: a lemma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .exact_rows import exact_product, integer_matrix, rank, round_rows
+from .zero_one_data import whitening
+
+Array = NDArray[np.float64]
+Stop = Callable[[], object]
+MAX_RANK = 16  # sums of products stay below 2^53 up to here
+CHUNK = 3_000_000  # point visits between two looks at the clock, about 0.1 s
+
+
+@dataclass(frozen=True)
+class BoxTree:
+    """A preorder stream of nodes (see `kernels.box`) and the conflicts and lemmas it refers to, in order of appearance."""
+
+    ops: NDArray[np.uint8]
+    counts: NDArray[np.uint8]
+    pairs: NDArray[np.int32]
+    lemmas: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls) -> BoxTree:
+        return cls(
+            np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros((0, 3), np.int32), np.zeros(0, np.int32)
+        )
+
+
+@dataclass(frozen=True)
+class BoxProof:
+    """Rows `rows` of the parent cost at least `bound` whatever W is: the map M, the tree over its cube, lemmas it uses."""
+
+    rows: NDArray[np.intp]
+    M: Array
+    bound: int
+    tree: BoxTree
+    lemmas: tuple[BoxProof, ...]
+
+
+class BoxSearch:
+    """An anytime search over Z with whole weights; `lower` is proven, `best` is the loss of `best_W`."""
+
+    def __init__(self, Z: Array, weights: NDArray[np.int64], W: Array | None = None, *, depth: int = 0) -> None:
+        self.Z, self.weights = np.ascontiguousarray(Z), weights
+        self.total = int(weights.sum())
+        self.M = whitening(Z)
+        self.n, self.r = len(Z), self.M.shape[1]
+        if self.r > MAX_RANK:
+            raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
+        from ..kernels import box as kernel
+
+        self.kernel = kernel
+        self.Q, self.err = round_rows(exact_product(self.Z, self.M), kernel.QBITS)
+        self.depth = depth
+        self.tree = BoxTree.empty()
+        self.lemmas: list[BoxProof] = []
+        self.lemma_sets: list[frozenset[int]] = []
+        self.lower, self.nodes = 0, 0
+        self.best, self.best_W = self.total, self.M[:, 0].copy()
+        if W is not None:
+            self.offer(W)
+        self._history: list[tuple[int, int]] = []
+        self._pass: _Pass | None = None
+
+    @property
+    def finished(self) -> bool:
+        return self.lower >= self.best
+
+    def offer(self, W: Array) -> bool:
+        """Take W as incumbent when it is better; its loss is counted on Z."""
+        loss = int(self.weights[self.Z @ W <= 0].sum())
+        if loss < self.best:
+            self.best, self.best_W = loss, np.array(W, dtype=np.float64)
+            return True
+        return False
+
+    def advance(self, stop: Stop, goal: int | None = None, on_progress: Callable[[], None] | None = None) -> None:
+        """Work until the goal (default: the incumbent's loss) is proven, an incumbent below it is found, or `stop()`."""
+        while True:
+            wanted = self.best if goal is None else min(goal, self.best)
+            if self.lower >= wanted:
+                return
+            if self._pass is None:
+                self._pass = _Pass(self, self._next_target(wanted, steps=goal is None))
+            if not self._pass.advance(stop, on_progress):
+                return
+            proven = min(self._pass.target, self.best)
+            if self._pass.holes:  # boxes at the end of the grid that no lemma settles
+                if proven <= self.lower + 1:
+                    return
+                self._history.clear()
+                self._pass = _Pass(self, self.lower + 1)
+                continue
+            self._history.append((proven, len(self.tree.ops)))
+            self.lower = max(self.lower, proven)
+            self._pass = None
+            if on_progress is not None:
+                on_progress()
+
+    def _next_target(self, wanted: int, steps: bool) -> int:
+        """The next target: far enough to be worth a replay, near enough to be reached (about three times the nodes)."""
+        if not steps:
+            return wanted
+        if not self._history:
+            return max(self.lower + 1, ceil(wanted * 0.6))
+        if len(self._history) == 1:
+            step = max(1, wanted // 12)
+        else:
+            (t0, n0), (t1, n1) = self._history[-2:]
+            growth = max(log(max(n1, 2) / max(n0, 1)) / max(t1 - t0, 1), 1e-3)
+            step = max(1, int(log(3.0) / growth))
+        target = self.lower + step
+        return wanted if target + step // 2 >= wanted else target
+
+    def proof(self, rows: NDArray[np.intp] | None = None) -> BoxProof:
+        """The proof of `lower`, about the given rows of a larger matrix (default: its own)."""
+        rows = np.arange(self.n) if rows is None else rows
+        return BoxProof(rows, self.M, self.lower, self.tree, tuple(self.lemmas))
+
+    def find_lemma(self, points: NDArray[np.int32], need: int, stop: Stop) -> int:
+        """Index of a lemma that the points cost at least `need`, or -2 when there is none to be had."""
+        here = frozenset(points.tolist())
+        for index, (lemma, members) in enumerate(zip(self.lemmas, self.lemma_sets, strict=True)):
+            if lemma.bound >= need and members <= here:
+                return index
+        if self.depth >= MAX_RANK or need > int(self.weights[points].sum()):
+            return -2
+        rows = np.sort(points).astype(np.intp)
+        Z = self.Z[rows]
+        sub = BoxSearch(Z, self.weights[rows], depth=self.depth + 1)
+        if sub.r >= self.r or rank(integer_matrix(Z)) != sub.r:
+            return -2
+        from .local import local_search
+
+        sub.offer(local_search(Z, self.weights[rows].astype(np.float64), None, 0, steps=400, stop=stop).w)
+        if sub.best >= need:
+            sub.advance(stop, goal=need)
+        if sub.lower < need:
+            return -2
+        self.lemmas.append(sub.proof(rows))
+        self.lemma_sets.append(here)
+        return len(self.lemmas) - 1
+
+
+@dataclass
+class _Pass:
+    """One replay-and-grow of the tree towards a target."""
+
+    search: BoxSearch
+    target: int
+    holes: int = 0
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        search, kernel = self.search, self.search.kernel
+        n, r = search.n, search.r
+        levels = (r - 1) * kernel.KBITS + 2
+        reg = np.zeros(kernel.N_REGISTERS, np.int64)
+        reg[kernel.DEPTH] = reg[kernel.FACE] = -1
+        reg[kernel.TARGET] = self.target
+        self.reg = reg
+        self.path = (
+            np.zeros((levels, r)),
+            np.zeros((levels, r)),
+            np.zeros(levels, np.int8),
+            np.zeros(levels, np.int64),
+            np.zeros(levels, np.int64),
+            np.zeros(levels, np.int8),
+            np.zeros(levels, np.int64),
+            np.zeros((levels, n), np.int32),
+            np.zeros(levels, np.int64),
+            np.zeros((levels, r, n)),
+            np.zeros((levels, 2 * n, 4), np.int32),
+            np.zeros(levels, np.int64),
+        )
+        room = max(1 << 12, len(search.tree.ops) * 2)
+        self.out = [
+            np.zeros(room, np.uint8),
+            np.zeros(room, np.uint8),
+            np.zeros((2 * room, 3), np.int32),
+            np.zeros(1 << 10, np.int32),
+            np.zeros(1 << 10, np.int64),
+            np.zeros((1 << 10) + 1, np.int64),
+            np.zeros((1 << 12) + 2 * n, np.int32),
+        ]
+        self.best_centre = np.zeros(r)
+
+    def advance(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
+        """True when the pass is through (`holes` says how many boxes it could not settle), False when stopped."""
+        search, kernel = self.search, self.search.kernel
+        while True:
+            status = self._run(stop, on_progress)
+            if status is None:
+                return False
+            new = self._collect()
+            unsettled = np.flatnonzero(new.lemmas == -1)
+            stopped = False
+            for at in unsettled:
+                if stop():
+                    stopped = True
+                    break
+                start, end = self.out[5][at], self.out[5][at + 1]
+                need = min(self.target, search.best) - int(self.out[4][at])
+                new.lemmas[at] = search.find_lemma(self.out[6][start:end], need, stop)
+            search.tree = new
+            if not len(unsettled):
+                self.holes = 0
+                return True
+            if stopped:
+                self._begin()
+                return False
+            before = len(search.tree.ops)
+            self._begin()
+            if not (new.lemmas == -2).any():
+                continue
+            if before == getattr(self, "_last_size", -1):
+                self.holes = int((new.lemmas == -2).sum())
+                return True
+            self._last_size = before
+
+    def _run(self, stop: Stop, on_progress: Callable[[], None] | None) -> int | None:
+        search, kernel = self.search, self.search.kernel
+        tree = search.tree
+        values = np.array([lemma.bound for lemma in search.lemmas] or [0], dtype=np.int64)
+        while True:
+            self.reg[kernel.BEST] = search.best
+            before = int(self.reg[kernel.NODES])
+            status = kernel.grow(
+                search.Q,
+                search.err,
+                search.weights,
+                self.reg,
+                *self.path,
+                self.best_centre,
+                tree.ops,
+                tree.counts,
+                tree.pairs,
+                tree.lemmas,
+                values,
+                *self.out,
+                CHUNK,
+            )
+            search.nodes += int(self.reg[kernel.NODES]) - before
+            if self.reg[kernel.BEST] < search.best:
+                search.offer(search.M @ self.best_centre)
+            if status == kernel.FINISHED:
+                return int(status)
+            if status == kernel.FULL:
+                self.out = [np.concatenate([block, np.zeros_like(block)]) for block in self.out]
+            if on_progress is not None:
+                on_progress()
+            if stop():
+                return None
+
+    def _collect(self) -> BoxTree:
+        kernel, reg = self.search.kernel, self.reg
+        return BoxTree(
+            self.out[0][: reg[kernel.OUT_NODE]].copy(),
+            self.out[1][: reg[kernel.OUT_NODE]].copy(),
+            self.out[2][: reg[kernel.OUT_PAIR]].copy(),
+            self.out[3][: reg[kernel.OUT_OPEN]].copy(),
+        )

@@ -1,0 +1,95 @@
+"""Float64 data as exact integers: what a proof is written in.
+
+Every float64 is an integer times a power of two, so a matrix of them is an integer matrix times one. Row and column scalings by
+positive numbers change neither signs of z.W nor dependencies between rows, which is all that 0-1 proofs speak of.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = list[list[int]]
+WEIGHT_BITS = 40
+
+
+def integer_matrix(A: NDArray[np.float64]) -> Integers:
+    """Integers with the same row space directions: each column is multiplied by its own power of two (or divided by a gcd)."""
+    columns: Integers = []
+    for column in np.asarray(A, dtype=np.float64).T:
+        ratios = [float(value).as_integer_ratio() for value in column]
+        scale = max((den for _, den in ratios), default=1)
+        whole = [num * (scale // den) for num, den in ratios]
+        common = gcd(*whole) or 1
+        columns.append([value // common for value in whole])
+    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in range(len(A))]
+
+
+def exact_product(A: NDArray[np.float64], M: NDArray[np.float64]) -> Integers:
+    """A M up to one positive factor, exactly."""
+    left, right = _common_scale(A), _common_scale(M)
+    across = list(zip(*right, strict=True))
+    return [[sum(a * m for a, m in zip(row, column, strict=True)) for column in across] for row in left]
+
+
+def _common_scale(A: NDArray[np.float64]) -> Integers:
+    ratios = [[float(value).as_integer_ratio() for value in row] for row in A]
+    scale = max((den for row in ratios for _, den in row), default=1)
+    return [[num * (scale // den) for num, den in row] for row in ratios]
+
+
+def round_rows(rows: Integers, bits: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Each row scaled so that its largest entry is 2^bits and rounded; with it 0.5, or 0.0 where nothing was lost."""
+    out = np.zeros((len(rows), len(rows[0]) if rows else 0))
+    err = np.zeros(len(rows))
+    for i, row in enumerate(rows):
+        top = max(abs(value) for value in row)
+        for k, value in enumerate(row):
+            whole, rest = divmod((value << (bits + 1)) + top, 2 * top)
+            out[i, k] = whole
+            if rest != top:
+                err[i] = 0.5
+    return out, err
+
+
+def rank(rows: Integers) -> int:
+    """Exact rank by fraction-free elimination."""
+    rows = [row for row in rows if any(row)]
+    found = 0
+    while rows:
+        pivot_row = min(rows, key=lambda row: sum(1 for v in row if v))
+        k = next(index for index, value in enumerate(pivot_row) if value)
+        pivot, rest = pivot_row[k], []
+        for row in rows:
+            if row is pivot_row:
+                continue
+            if row[k]:
+                row = [pivot * v - row[k] * p for v, p in zip(row, pivot_row, strict=True)]
+                common = gcd(*row)
+                if common > 1:
+                    row = [v // common for v in row]
+            if any(row):
+                rest.append(row)
+        rows = rest
+        found += 1
+    return found
+
+
+def integer_weights(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Fraction]:
+    """Whole numbers and a unit with whole * unit <= weight, equal whenever the weights share a small enough power of two."""
+    exact = [Fraction(float(value)) for value in weights]
+    scale = max((value.denominator for value in exact), default=1)
+    common = gcd(*(int(value * scale) for value in exact)) or 1
+    total = sum(exact, Fraction(0)) * scale / common
+    if total < 2**WEIGHT_BITS:
+        unit = Fraction(common, scale)
+    else:
+        unit = Fraction(2) ** (_exponent(sum(exact, Fraction(0))) - WEIGHT_BITS)
+    return np.array([int(value / unit) for value in exact], dtype=np.int64), unit
+
+
+def _exponent(value: Fraction) -> int:
+    return value.numerator.bit_length() - value.denominator.bit_length()

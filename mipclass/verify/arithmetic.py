@@ -1,0 +1,99 @@
+"""Exact numbers for the checker: floats as fractions and integers, packed arrays, ranks."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Rejected(Exception):
+    """The certificate does not prove what it claims; `place` says where, the message why."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(reason)
+        self.place, self.reason = place, reason
+
+
+def field(content: Any, name: str, place: str) -> Any:
+    if not isinstance(content, dict) or name not in content:
+        raise Rejected(place, f"the entry {name!r} is missing")
+    return content[name]
+
+
+def whole(value: Any, place: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Rejected(place, f"expected a whole number, got {value!r}")
+    return value
+
+
+def rational(text: Any, place: str) -> Fraction:
+    """A fraction from "p/q", a whole number or a hexadecimal float."""
+    try:
+        if isinstance(text, str) and "0x" in text:
+            return Fraction(float.fromhex(text))
+        return Fraction(text)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError) as err:
+        raise Rejected(place, f"expected a number, got {text!r}") from err
+
+
+def rationals(values: Any, length: int, place: str) -> list[Fraction]:
+    if not isinstance(values, list) or len(values) != length:
+        raise Rejected(place, f"expected a list of {length} numbers")
+    return [rational(value, place) for value in values]
+
+
+def whole_list(values: Any, place: str) -> list[int]:
+    if not isinstance(values, list):
+        raise Rejected(place, "expected a list of whole numbers")
+    return [whole(value, place) for value in values]
+
+
+def unpack(text: Any, kind: str, place: str) -> NDArray[Any]:
+    """The inverse of deflated, base64-written little-endian integers."""
+    try:
+        raw = zlib.decompress(base64.b64decode(text, validate=True))
+        return np.frombuffer(raw, dtype=np.dtype(kind).newbyteorder("<")).astype(kind)
+    except (binascii.Error, zlib.error, ValueError, TypeError) as err:
+        raise Rejected(place, f"a packed array cannot be read ({err})") from err
+
+
+def integer_rows(rows: Sequence[Sequence[Fraction]]) -> list[list[int]]:
+    """All rows times one positive number that makes every entry whole."""
+    scale = 1
+    for row in rows:
+        for value in row:
+            if scale % value.denominator:
+                scale = scale * value.denominator // _gcd(scale, value.denominator)
+    return [[int(value * scale) for value in row] for row in rows]
+
+
+def _gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def exact_rank(rows: Sequence[Sequence[int]]) -> int:
+    """Rank over the rationals by elimination in fractions, one row at a time against the reduced rows kept so far."""
+    basis: list[tuple[int, list[Fraction]]] = []
+    width = len(rows[0]) if rows else 0
+    for row in rows:
+        rest = [Fraction(value) for value in row]
+        for lead, kept in basis:
+            if rest[lead]:
+                factor = rest[lead]
+                rest = [value - factor * other for value, other in zip(rest, kept, strict=True)]
+        lead = next((k for k, value in enumerate(rest) if value), -1)
+        if lead >= 0:
+            scale = rest[lead]
+            basis.append((lead, [value / scale for value in rest]))
+            if len(basis) == width:
+                break
+    return len(basis)

@@ -1,0 +1,108 @@
+"""Checks a box proof: no W makes the given rows cost less than the bound.
+
+1. W = M V reaches every pattern of signs: rank(Z M) = rank(Z) = number of columns of M, exactly.
+2. Scaling W by a positive number changes nothing, so V may be taken on the faces of the cube |V|_max = 1.
+3. The loss at a point is at least the loss nearby (errors are closed sets), so closed boxes that cover a face may be treated one by one
+   and a point counts as wrong on a box when q.V <= 0 all over it.
+4. On each leaf: surely wrong points, plus disjoint conflicts or one lemma about points not counted yet, reach the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, unpack, whole, whole_list
+
+
+def check_box(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], place: str) -> tuple[int, int]:
+    """(bound, nodes) of a proof that holds; Rejected otherwise."""
+    from . import box_kernel as kernel
+
+    width = len(rows[0]) if rows else 0
+    columns = whole(field(proof, "columns", place), place)
+    entries = field(proof, "map", place)
+    if not 1 <= columns <= 16 or not isinstance(entries, list) or len(entries) != width * columns:
+        raise Rejected(place, f"the map must have {width} rows and 1 to 16 columns")
+    flat = [rational(value, f"{place}, map") for value in entries]
+    M = integer_rows([flat[k * columns : (k + 1) * columns] for k in range(width)])
+    Z = integer_rows(rows)
+    across = list(zip(*M, strict=True))
+    images = [[sum(z * m for z, m in zip(row, column, strict=True)) for column in across] for row in Z]
+    if exact_rank(images) != columns:
+        raise Rejected(place, f"the map's image of the rows does not have rank {columns}")
+    if columns < width and exact_rank(Z) != columns:
+        raise Rejected(place, f"the rows do not have rank {columns}, so the map misses rules")
+    points, half_errors = _round(images, kernel.POINT_BITS, place)
+
+    bound = whole(field(proof, "bound", place), place)
+    lemmas = field(proof, "lemmas", place)
+    if not isinstance(lemmas, list):
+        raise Rejected(place, "expected a list of lemmas")
+    starts, members, values, nodes = [0], [], [], 0
+    for number, lemma in enumerate(lemmas):
+        where = f"{place}, lemma {number}"
+        chosen = whole_list(field(lemma, "rows", where), where)
+        if len(set(chosen)) != len(chosen) or not chosen or not all(0 <= i < len(rows) for i in chosen):
+            raise Rejected(where, "its rows repeat, are missing or do not exist")
+        value, more = check_box(lemma, [rows[i] for i in chosen], [weights[i] for i in chosen], where)
+        nodes += more
+        members += chosen
+        starts.append(len(members))
+        values.append(value)
+
+    tree = field(proof, "tree", place)
+    ops = unpack(field(tree, "ops", place), "u1", f"{place}, ops").astype(np.int64)
+    counts = unpack(field(tree, "counts", place), "u1", f"{place}, counts").astype(np.int64)
+    first = unpack(field(tree, "first", place), "i4", f"{place}, first").astype(np.int64)
+    second = unpack(field(tree, "second", place), "i4", f"{place}, second").astype(np.int64)
+    mix = unpack(field(tree, "mix", place), "u1", f"{place}, mix").astype(np.int64)
+    leaves = unpack(field(tree, "lemmas", place), "i4", f"{place}, lemmas").astype(np.int64)
+    if len(counts) != len(ops) or not len(first) == len(second) == len(mix) == int(counts.sum()):
+        raise Rejected(place, "the arrays of the tree do not fit together")
+    code, node = kernel.walk(
+        points,
+        half_errors,
+        np.array(weights, dtype=np.int64),
+        bound,
+        ops,
+        counts,
+        np.column_stack([first, second, mix]),
+        leaves,
+        np.array(starts, dtype=np.int64),
+        np.array(members, dtype=np.int64),
+        np.array(values, dtype=np.int64),
+    )
+    if code != kernel.OK:
+        raise Rejected(f"{place}, node {node}", _REASONS[code].format(bound=bound))
+    return bound, nodes + int(node)
+
+
+_REASONS = (
+    "",
+    "the tree ends too early or too late",
+    "a coordinate is halved that does not exist or is too thin",
+    "a conflict names points or multipliers that do not exist",
+    "a conflict uses a point that is decided or used up",
+    "two points said to conflict can both be right in this box",
+    "the bound of this leaf is below {bound}",
+    "a leaf refers to a lemma that does not exist or counts a point twice",
+)
+
+
+def _round(images: list[list[int]], bits: int, place: str) -> tuple[Any, Any]:
+    """Each row scaled to largest entry 2^bits and rounded to the nearest whole number (half up), and whether that lost anything."""
+    points = np.zeros((len(images), len(images[0])), np.int64)
+    lost = np.zeros(len(images), np.int64)
+    for i, row in enumerate(images):
+        top = max(map(abs, row))
+        if top == 0:
+            raise Rejected(place, f"the map sends row {i} to zero")
+        for k, value in enumerate(row):
+            exact = Fraction(value * 2**bits, top)
+            points[i, k] = (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
+            lost[i] |= points[i, k] != exact
+    return points, lost

@@ -1,0 +1,171 @@
+"""The problem a certificate speaks of, in exact numbers, and the checks that do not depend on the kind of proof."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import Rejected, field, rational, rationals, whole, whole_list
+
+
+@dataclass(frozen=True)
+class ExactProblem:
+    """Minimise sum_i costs_i [i wrong] subject to limits on errors and rows on W = (w, b); all in fractions."""
+
+    X: list[list[Fraction]]
+    y: list[int]
+    costs: list[Fraction]
+    margin: int
+    intercept: bool
+    limits: list[tuple[list[Fraction], Fraction]]
+    rows: list[tuple[list[Fraction], Fraction]]
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def is_plain(self) -> bool:
+        return not self.limits and not self.rows and self.margin == 0
+
+    def signed_row(self, i: int) -> list[Fraction]:
+        """y_i (x_i, 1), without the 1 when there is no offset."""
+        row = [self.y[i] * value for value in self.X[i]]
+        return [*row, Fraction(self.y[i])] if self.intercept else row
+
+
+def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
+    """The problem stated in the certificate about these data, whose hash must agree."""
+    if not isinstance(content, dict) or content.get("format") != "mipclass certificate":
+        raise Rejected("format", "this is not a mipclass certificate")
+    if content.get("version") != 1:
+        raise Rejected("version", f"version {content.get('version')!r} is not known to this checker; it reads 1")
+    data = field(content, "data", "data")
+    matrix = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    matrix = np.ascontiguousarray(matrix, dtype="<f8") + 0.0
+    if matrix.ndim != 2 or not np.isfinite(matrix).all():
+        raise Rejected("data", "X must be a finite matrix")
+    signs = _signs(y, field(data, "positive", "data"))
+    if matrix.shape != (data.get("points"), data.get("features")) or len(signs) != len(matrix):
+        raise Rejected(
+            "data",
+            f"the certificate is about {data.get('points')} points with {data.get('features')} features, "
+            f"these data have {matrix.shape[0]} with {matrix.shape[1]} and {len(signs)} labels",
+        )
+    digest = hashlib.sha256(matrix.tobytes())
+    digest.update(signs.tobytes())
+    if digest.hexdigest() != data.get("sha256"):
+        raise Rejected("data", "the hash differs: the certificate is about other data (values, order or labels)")
+    statement = field(content, "problem", "problem")
+    n, d = matrix.shape
+    costs = field(statement, "costs", "problem")
+    intercept = bool(field(statement, "intercept", "problem"))
+    margin = whole(field(statement, "margin", "problem"), "problem")
+    if margin not in (0, 1):
+        raise Rejected("problem", f"the margin must be 0 or 1, got {margin}")
+    exact_costs = [Fraction(1)] * n if costs is None else rationals(costs, n, "problem, costs")
+    if any(cost < 0 for cost in exact_costs):
+        raise Rejected("problem, costs", "a cost is negative")
+    return ExactProblem(
+        [[Fraction(value) for value in row] for row in matrix.tolist()],
+        [int(sign) for sign in signs],
+        exact_costs,
+        margin,
+        intercept,
+        [
+            (rationals(field(item, "coefficients", "limits"), n, "limits"), rational(item.get("at_most"), "limits"))
+            for item in field(statement, "limits", "problem")
+        ],
+        [
+            (rationals(field(item, "coefficients", "rows"), d + 1, "rows"), rational(item.get("at_least"), "rows"))
+            for item in field(statement, "rows", "problem")
+        ],
+    )
+
+
+def _signs(y: Any, positive: Any) -> Any:
+    labels = np.asarray(y).reshape(-1)
+    kinds = np.unique(labels)
+    if len(kinds) != 2:
+        raise Rejected("data", f"y must have two labels, got {len(kinds)}")
+    if positive not in ("larger", "smaller"):
+        raise Rejected("data", "'positive' must be 'larger' or 'smaller'")
+    top = kinds[1] if positive == "larger" else kinds[0]
+    return np.where(labels == top, 1, -1).astype(np.int8)
+
+
+def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
+    """The exact loss of the certificate's rule, which must equal the claim and keep every constraint."""
+    d = len(problem.X[0]) if problem.X else 0
+    w = rationals(field(upper, "w", "upper"), d, "upper, w")
+    b = rational(field(upper, "b", "upper"), "upper, b")
+    if not problem.intercept and b != 0:
+        raise Rejected("upper", "the rule has an offset although the problem has none")
+    wrong = []
+    for i in range(problem.n):
+        margin = problem.y[i] * (sum((v * x for v, x in zip(w, problem.X[i], strict=True) if v), Fraction(0)) + b)
+        wrong.append(margin < 1 if problem.margin else margin <= 0)
+    for number, (coefficients, at_least) in enumerate(problem.rows):
+        value = sum((c * v for c, v in zip(coefficients, [*w, b], strict=True)), Fraction(0))
+        if value < at_least:
+            raise Rejected(f"upper, row {number}", f"the rule breaks it: {float(value):.17g} < {float(at_least):.17g}")
+    for number, (coefficients, at_most) in enumerate(problem.limits):
+        value = sum((c for c, bad in zip(coefficients, wrong, strict=True) if bad), Fraction(0))
+        if value > at_most:
+            raise Rejected(f"upper, limit {number}", f"the rule breaks it: {float(value):g} > {float(at_most):g}")
+    loss = sum((c for c, bad in zip(problem.costs, wrong, strict=True) if bad), Fraction(0))
+    claimed = rational(field(upper, "loss", "upper"), "upper, loss")
+    if loss != claimed:
+        raise Rejected("upper", f"the rule's exact loss is {loss}, the certificate says {claimed}")
+    return loss
+
+
+@dataclass(frozen=True)
+class ProofRows:
+    """Distinct points that stand for the data in a proof.
+
+    Every loss is at least `constant + unit * sum_r weights_r [row r wrong]`.
+    """
+
+    points: list[int]
+    weights: list[int]
+    unit: Fraction
+    constant: Fraction
+
+
+def check_rows(lower: Any, problem: ExactProblem, *, cancel: bool) -> ProofRows:
+    """Merge equal points, cancel opposite ones when that is allowed, and hold the certificate's weights against it.
+
+    Equal points with equal labels are wrong together, so their costs add. Of equal points with opposite labels at least one kind is
+    wrong: min of the two masses is paid by every rule, and what is left on the heavier side can be avoided.
+    """
+    mass: dict[tuple[Fraction, ...], dict[int, Fraction]] = {}
+    for i in range(problem.n):
+        sides = mass.setdefault(tuple(problem.X[i]), {1: Fraction(0), -1: Fraction(0)})
+        sides[problem.y[i]] += problem.costs[i]
+    common = {point: min(sides.values()) if cancel else Fraction(0) for point, sides in mass.items()}
+    constant = rational(field(lower, "constant", "lower"), "lower, constant")
+    if constant > sum(common.values(), Fraction(0)):
+        raise Rejected("lower, constant", "it is more than opposite twins cost")
+    unit = rational(field(lower, "unit", "lower"), "lower, unit")
+    if unit <= 0:
+        raise Rejected("lower, unit", "it must be positive")
+    points = whole_list(field(lower, "points", "lower"), "lower, points")
+    weights = whole_list(field(lower, "weights", "lower"), "lower, weights")
+    if len(weights) != len(points):
+        raise Rejected("lower, weights", f"there are {len(weights)} for {len(points)} points")
+    seen = set()
+    for row, (i, weight) in enumerate(zip(points, weights, strict=True)):
+        if not 0 <= i < problem.n:
+            raise Rejected(f"lower, point {row}", f"the data have no point {i}")
+        point = tuple(problem.X[i])
+        if (point, problem.y[i]) in seen:
+            raise Rejected(f"lower, point {row}", "it stands for a point that another one stands for already")
+        seen.add((point, problem.y[i]))
+        if weight < 0 or weight * unit > mass[point][problem.y[i]] - common[point]:
+            raise Rejected(f"lower, weight {row}", "it is negative or more than its points cost")
+    return ProofRows(points, weights, unit, constant)
