@@ -44,6 +44,7 @@ _PUBLIC = {
     "solvers": "mipclass.driver:solvers",
     "datasets": "mipclass.datasets",
     "models": "mipclass.models",
+    "verify": "mipclass.verify",  # a module that can be called
 }
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "save",
     "solve",
     "solvers",
+    "verify",
 ]
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from .projections import project_topk_simplex
     from .result import Result
     from .saving import load, save
+    from .verify import verify
 
 
 def __getattr__(name: str) -> Any:

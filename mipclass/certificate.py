@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ReadError
+from .errors import InvalidInputError, ReadError
 
 FORMAT = "mipclass certificate"
 VERSION = 1
@@ -125,6 +125,41 @@ class Statement:
             "limits": [{"coefficients": floats(c), "at_most": float(k).hex()} for c, k in self.limits],
             "rows": [{"coefficients": floats(a), "at_least": float(c).hex()} for a, c in self.rows],
         }
+
+
+def statement_of(model: Any) -> Statement:
+    """The statement of a Model with one ZeroOne loss; InvalidInputError names what it has beyond that."""
+    from .models.losses import ZeroOne
+    from .models.rules import Linear
+
+    loss = model.term(ZeroOne)
+    if loss is None or len(model.terms) != 1 or not isinstance(model.rule, Linear):
+        raise InvalidInputError("certificates are about one ZeroOne loss of a Linear rule, with limits and linear rows.")
+    if model.other_constraints() or model.rule.intercept == "penalised":
+        raise InvalidInputError("certificates take limits on errors and linear rows on (w, b) as side constraints only.")
+    coefficient, term = loss
+    counted = {"all": True, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}[term.on]
+    limits = tuple((np.asarray(limit.coefficients), float(limit.at_most)) for limit in model.error_limits())
+    rows = tuple(row for block in model.weight_rows() for row in _one_sided(block, model.X.shape[1]))
+    return Statement(
+        np.where(counted, coefficient * model.weights, 0.0), term.margin, model.rule.intercept is True, limits, rows
+    )
+
+
+def _one_sided(rows: Any, d: int) -> list[tuple[NDArray[np.float64], float]]:
+    """Rows lower <= A (w, b) + constant <= upper as rows a.(w, b) >= c, those with an infinite side left out."""
+    expression = rows.expression
+    A = np.zeros((expression.size, d + 1))
+    for block, matrix in expression.terms.items():
+        part = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+        if block.name == "w":
+            A[:, :d] += part
+        else:
+            A[:, d:] += part
+    lower = np.broadcast_to(np.ravel(rows.lower), expression.size) - expression.constant
+    upper = np.broadcast_to(np.ravel(rows.upper), expression.size) - expression.constant
+    found = [(a, float(c)) for a, c in zip(A, lower, strict=True) if np.isfinite(c)]
+    return found + [(-a, -float(c)) for a, c in zip(A, upper, strict=True) if np.isfinite(c)]
 
 
 def certificate(

@@ -57,7 +57,7 @@ ALLOWED = {
     "files": MODEL | TOOLS,
     "bridges": MODEL | TOOLS,
     "methods": METHODS,
-    "certificate": BASE | {"certificate"},
+    "certificate": MODELS | {"certificate"},  # reads what a Model states; writes and reads documents
     "verify": {"errors", "certificate", "verify"},
     "datasets": BASE | {"datasets", "synthetic"},
     "synthetic": BASE,

@@ -386,8 +386,9 @@ def grow(
                     k_split = k
             failed = lemma == -2
             degenerate = k_split < 0
-            if not degenerate and not failed and count >= r and stale[depth] >= 2 * (r - 1):
-                degenerate = _rank(Q, mine, count) < r
+            if not degenerate and not failed and stale[depth] >= 2 * (r - 1):
+                # Independent points can all be right at once, so only dependent ones have anything to prove.
+                degenerate = _rank(Q, mine, count) < min(count, r)
                 stale[depth] = 0
             if failed:
                 stale[depth] = 0

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certificate import floats, pack
 from .exact_rows import exact_product, integer_matrix, rank, round_rows
 from .zero_one_data import whitening
 
@@ -57,13 +58,41 @@ class BoxProof:
     lemmas: tuple[BoxProof, ...]
 
 
+    def content(self) -> dict[str, Any]:
+        """As a certificate holds it."""
+        return {
+            "rows": self.rows.tolist(),
+            "columns": self.M.shape[1],
+            "map": floats(self.M),
+            "bound": self.bound,
+            "tree": {
+                "ops": pack(self.tree.ops),
+                "counts": pack(self.tree.counts),
+                "first": pack(self.tree.pairs[:, 0]),
+                "second": pack(self.tree.pairs[:, 1]),
+                "mix": pack(self.tree.pairs[:, 2].astype(np.uint8)),
+                "lemmas": pack(self.tree.lemmas),
+            },
+            "lemmas": [lemma.content() for lemma in self.lemmas],
+        }
+
+
+def _generic(M: Array) -> Array:
+    """M with its axes shaken a little, so that vertices of lattice data do not fall on the boundaries of boxes.
+
+    A vertex inside a box can be settled by a lemma about its points; one on the boundary would need half of the lemma.
+    """
+    r = M.shape[1]
+    return M @ (np.eye(r) + 0.1 / np.sqrt(r) * np.random.default_rng(r).standard_normal((r, r)))
+
+
 class BoxSearch:
     """An anytime search over Z with whole weights; `lower` is proven, `best` is the loss of `best_W`."""
 
     def __init__(self, Z: Array, weights: NDArray[np.int64], W: Array | None = None, *, depth: int = 0) -> None:
         self.Z, self.weights = np.ascontiguousarray(Z), weights
         self.total = int(weights.sum())
-        self.M = whitening(Z)
+        self.M = _generic(whitening(Z))
         self.n, self.r = len(Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
@@ -72,7 +101,7 @@ class BoxSearch:
         self.kernel = kernel
         self.Q, self.err = round_rows(exact_product(self.Z, self.M), kernel.QBITS)
         self.depth = depth
-        self.tree = BoxTree.empty()
+        self.tree = self.proven_tree = BoxTree.empty()
         self.lemmas: list[BoxProof] = []
         self.lemma_sets: list[frozenset[int]] = []
         self.lower, self.nodes = 0, 0
@@ -112,7 +141,7 @@ class BoxSearch:
                 self._pass = _Pass(self, self.lower + 1)
                 continue
             self._history.append((proven, len(self.tree.ops)))
-            self.lower = max(self.lower, proven)
+            self.lower, self.proven_tree = proven, self.tree
             self._pass = None
             if on_progress is not None:
                 on_progress()
@@ -135,7 +164,7 @@ class BoxSearch:
     def proof(self, rows: NDArray[np.intp] | None = None) -> BoxProof:
         """The proof of `lower`, about the given rows of a larger matrix (default: its own)."""
         rows = np.arange(self.n) if rows is None else rows
-        return BoxProof(rows, self.M, self.lower, self.tree, tuple(self.lemmas))
+        return BoxProof(rows, self.M, self.lower, self.proven_tree, tuple(self.lemmas))
 
     def find_lemma(self, points: NDArray[np.int32], need: int, stop: Stop) -> int:
         """Index of a lemma that the points cost at least `need`, or -2 when there is none to be had."""

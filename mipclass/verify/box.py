@@ -22,6 +22,9 @@ def check_box(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[
     """(bound, nodes) of a proof that holds; Rejected otherwise."""
     from . import box_kernel as kernel
 
+    bound = whole(field(proof, "bound", place), place)
+    if bound <= 0:
+        return bound, 0  # costs are not negative: nothing to prove
     width = len(rows[0]) if rows else 0
     columns = whole(field(proof, "columns", place), place)
     entries = field(proof, "map", place)
@@ -38,7 +41,6 @@ def check_box(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[
         raise Rejected(place, f"the rows do not have rank {columns}, so the map misses rules")
     points, half_errors = _round(images, kernel.POINT_BITS, place)
 
-    bound = whole(field(proof, "bound", place), place)
     lemmas = field(proof, "lemmas", place)
     if not isinstance(lemmas, list):
         raise Rejected(place, "expected a list of lemmas")
