@@ -85,6 +85,11 @@ def pack(array: NDArray[Any]) -> str:
     return base64.b64encode(zlib.compress(little.tobytes(), 9)).decode("ascii")
 
 
+def pack_text(text: str) -> str:
+    """A long text, deflated."""
+    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+
+
 def dense(X: Any) -> NDArray[np.float64]:
     """X as a float64 C array with no negative zeros."""
     matrix = X.toarray() if hasattr(X, "toarray") else np.asarray(X)

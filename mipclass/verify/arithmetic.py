@@ -64,6 +64,15 @@ def unpack(text: Any, kind: str, place: str) -> NDArray[Any]:
         raise Rejected(place, f"a packed array cannot be read ({err})") from err
 
 
+def unpack_hex(text: Any, place: str) -> list[int]:
+    """Whole numbers in hexadecimal, separated by blanks, deflated."""
+    try:
+        words = zlib.decompress(base64.b64decode(text, validate=True)).decode("ascii").split()
+        return [int(word, 16) for word in words]
+    except (binascii.Error, zlib.error, ValueError, TypeError) as err:
+        raise Rejected(place, f"packed numbers cannot be read ({err})") from err
+
+
 def integer_rows(rows: Sequence[Sequence[Fraction]]) -> list[list[int]]:
     """All rows times one positive number that makes every entry whole."""
     scale = 1

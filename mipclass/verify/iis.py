@@ -1,0 +1,161 @@
+"""Checks a covering proof: infeasible subsystems, and a branch tree whose every leaf has multipliers that give the bound.
+
+1. A support (points I and side rows) with u, v >= 0, sum u_i z_i + sum v_k a_k = 0 and the right ends is infeasible: if all points of I
+   were right and the side rows held, the combination would be positive, yet it is zero. So every rule has an error in I.
+2. A node calls points wrong or right; its two children split on one point, so the leaves cover every rule.
+3. At a leaf, multipliers V_I >= 0 and mu_k >= 0 with  sum_{I with i} V_I <= c_i + sum_k mu_k l_ki  at each point not called yet give
+       cost >= sum_I V_I + sum_{i wrong} (c_i + sum_k mu_k l_ki - sum_{I with i} V_I) - sum_k mu_k at_most_k
+   for every rule that keeps the limits. Costs are whole in the certificate's unit, so the bound rounds up.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import Rejected, field, integer_rows, unpack, unpack_hex, whole
+from .problem import ExactProblem, ProofRows, check_rows
+
+
+def check_iis(lower: Any, problem: ExactProblem) -> tuple[Fraction, int]:
+    """(proven bound, nodes); Rejected otherwise."""
+    rows = check_rows(lower, problem, cancel=problem.is_plain)
+    members = _check_supports(field(lower, "supports", "lower"), problem, rows)
+    limits = _limits(problem, rows)
+    bound, nodes = _check_tree(lower, rows, members, limits)
+    return rows.constant + rows.unit * bound, nodes
+
+
+def _check_supports(content: Any, problem: ExactProblem, rows: ProofRows) -> list[list[int]]:
+    """The points of each support, after checking that it is infeasible."""
+    place = "supports"
+    sizes = unpack(field(content, "sizes", place), "i4", place).tolist()
+    indices = unpack(field(content, "members", place), "i4", place).tolist()
+    multipliers = unpack_hex(field(content, "multipliers", place), place)
+    if any(size < 1 for size in sizes) or not sum(sizes) == len(indices) == len(multipliers):
+        raise Rejected(place, "sizes, members and multipliers do not fit together")
+    n = len(rows.points)
+    sides = [a if problem.intercept else a[:-1] for a, _ in problem.rows]
+    vectors = integer_rows([problem.signed_row(i) for i in rows.points] + sides)
+    # One factor for all vectors (side rows included) keeps the sums to be checked proportional.
+    found, at = [], 0
+    for number, size in enumerate(sizes):
+        where = f"support {number}"
+        part, u = indices[at : at + size], multipliers[at : at + size]
+        at += size
+        if len(set(part)) != size or not all(0 <= i < len(vectors) for i in part):
+            raise Rejected(where, "it repeats a member or names one that does not exist")
+        if any(value < 0 for value in u):
+            raise Rejected(where, "a multiplier is negative")
+        chosen = [vectors[i] for i in part]
+        for k in range(len(vectors[0])):
+            if sum(value * vector[k] for value, vector in zip(u, chosen, strict=True)) != 0:
+                raise Rejected(where, f"its combination is not zero in coordinate {k}")
+        soft = sum(value for i, value in zip(part, u, strict=True) if i < n)
+        ends = sum((value * problem.rows[i - n][1] for i, value in zip(part, u, strict=True) if i >= n), Fraction(0))
+        if not (soft + ends > 0 if problem.margin else soft > 0 and ends >= 0):
+            raise Rejected(where, "its combination contradicts nothing")
+        found.append([i for i in part if i < n])
+    return found
+
+
+def _limits(problem: ExactProblem, rows: ProofRows) -> list[tuple[list[Fraction], Fraction]]:
+    """Limits over the proof's rows: coefficients of equal points with equal labels add."""
+    found = []
+    for coefficients, at_most in problem.limits:
+        if any(c < 0 for c in coefficients):
+            raise Rejected("limits", "a coefficient is negative, which this kind of proof does not cover")
+        total: dict[tuple[Any, ...], Fraction] = {}
+        for i, c in enumerate(coefficients):
+            key = (problem.y[i], *problem.X[i])
+            total[key] = total.get(key, Fraction(0)) + c
+        found.append(([total[(problem.y[i], *problem.X[i])] for i in rows.points], at_most))
+    return found
+
+
+def _check_tree(
+    lower: Any, rows: ProofRows, members: list[list[int]], limits: list[tuple[list[Fraction], Fraction]]
+) -> tuple[int, int]:
+    place = "tree"
+    scale = whole(field(lower, "scale", "lower"), "lower, scale")
+    if scale < 1:
+        raise Rejected("lower, scale", "it must be at least 1")
+    tree = field(lower, "tree", place)
+    points = unpack(field(tree, "points", place), "i4", place).tolist()
+    counts = unpack(field(tree, "counts", place), "i4", place).tolist()
+    ids = unpack(field(tree, "supports", place), "i4", place).tolist()
+    V = unpack(field(tree, "v", place), "i8", place).tolist()
+    mus = unpack(field(tree, "mu", place), "i8", place).tolist()
+    leaves = sum(1 for point in points if point < 0)
+    if len(counts) != leaves or any(c < 0 for c in counts) or not len(ids) == len(V) == sum(counts):
+        raise Rejected(place, "its arrays do not fit together")
+    if len(mus) != leaves * len(limits):
+        raise Rejected(place, "there must be one multiplier for each limit at each leaf")
+    n = len(rows.points)
+    called = np.zeros(n, dtype=np.int8)  # +1 wrong, -1 right on the way to the present node
+    pending: list[tuple[int, int, bool]] = [(-1, 0, False)]  # (point to call, how, is it to be taken back)
+    node = leaf = at = 0
+    bound: int | None = None
+    while pending:
+        point, how, take_back = pending.pop()
+        if take_back:
+            called[point] = 0
+            continue
+        if point >= 0:
+            called[point] = how
+            pending.append((point, how, True))
+        if node >= len(points):
+            raise Rejected(f"node {node}", "the tree ends too early")
+        branch = points[node]
+        node += 1
+        if branch >= 0:
+            if branch >= n or called[branch] != 0:
+                raise Rejected(f"node {node - 1}", "it splits on a point that does not exist or is called already")
+            pending += [(branch, -1, False), (branch, 1, False)]
+            continue
+        mu = mus[leaf * len(limits) : (leaf + 1) * len(limits)]
+        value = _leaf_value(
+            rows, members, limits, scale, called, ids[at : at + counts[leaf]], V[at : at + counts[leaf]], mu, node - 1
+        )
+        at += counts[leaf]
+        leaf += 1
+        rounded = ceil(value / scale)
+        bound = rounded if bound is None else min(bound, rounded)
+    if node != len(points) or bound is None:
+        raise Rejected(f"node {node}", "the tree ends too late")
+    return bound, node
+
+
+def _leaf_value(
+    rows: ProofRows,
+    members: list[list[int]],
+    limits: list[tuple[list[Fraction], Fraction]],
+    scale: int,
+    called: Any,
+    ids: list[int],
+    V: list[int],
+    mu: list[int],
+    node: int,
+) -> Fraction:
+    where = f"node {node}"
+    if any(value < 0 for value in V) or any(value < 0 for value in mu):
+        raise Rejected(where, "a multiplier is negative")
+    if not all(0 <= number < len(members) for number in ids):
+        raise Rejected(where, "it names a support that does not exist")
+    load = [0] * len(rows.points)
+    for number, value in zip(ids, V, strict=True):
+        for i in members[number]:
+            load[i] += value
+    total = Fraction(sum(V))
+    for i, (weight, used) in enumerate(zip(rows.weights, load, strict=True)):
+        if called[i] < 0 or (called[i] == 0 and used <= weight * scale):
+            continue
+        room = weight * scale + sum((m * l[i] for m, (l, _) in zip(mu, limits, strict=True)), Fraction(0))
+        if called[i] > 0:
+            total += room - used
+        elif used > room:
+            raise Rejected(where, f"the multipliers at point {i} exceed its cost")
+    return total - sum((m * at_most for m, (_, at_most) in zip(mu, limits, strict=True)), Fraction(0))
