@@ -82,12 +82,12 @@ def floats(values: Any) -> list[str]:
 def pack(array: NDArray[Any]) -> str:
     """An integer array as text."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return base64.b64encode(zlib.compress(little.tobytes(), 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(little.tobytes(), 6)).decode("ascii")
 
 
 def pack_text(text: str) -> str:
     """A long text, deflated."""
-    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(text.encode("ascii"), 6)).decode("ascii")
 
 
 def dense(X: Any) -> NDArray[np.float64]:
@@ -139,9 +139,13 @@ def statement_of(model: Any) -> Statement:
 
     loss = model.term(ZeroOne)
     if loss is None or len(model.terms) != 1 or not isinstance(model.rule, Linear):
-        raise InvalidInputError("certificates are about one ZeroOne loss of a Linear rule, with limits and linear rows.")
+        raise InvalidInputError(
+            "certificates are about one ZeroOne loss of a Linear rule, with limits and linear rows."
+        )
     if model.other_constraints() or model.rule.intercept == "penalised":
-        raise InvalidInputError("certificates take limits on errors and linear rows on (w, b) as side constraints only.")
+        raise InvalidInputError(
+            "certificates take limits on errors and linear rows on (w, b) as side constraints only."
+        )
     coefficient, term = loss
     counted = {"all": True, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}[term.on]
     limits = tuple((np.asarray(limit.coefficients), float(limit.at_most)) for limit in model.error_limits())

@@ -34,6 +34,9 @@ FAMILIES: dict[str, str] = {
 """prefix -> Family whose member is named after the colon, e.g. "cvxpy" for cvxpy:CLARABEL."""
 
 METHODS: dict[str, str] = {
+    "exact": "mipclass.methods.exact:Exact",
+    "box": "mipclass.methods.box:Box",
+    "iis": "mipclass.methods.iis:IIS",
     "enumerate": "mipclass.methods.enumerate_supports:EnumerateSupports",
     "gilbert": "mipclass.methods.gilbert:Gilbert",
     "rgd-tree": "mipclass.methods.rgd_tree:RGDTree",

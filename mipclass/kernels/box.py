@@ -348,8 +348,8 @@ def grow(
         old_op = -1
         lemma = -1
         if replayed[depth] == 1:
-            old_op = np.int64(old_ops[reg[IN_NODE]])
-            for x in range(old_counts[reg[IN_NODE]]):
+            old_op = int(old_ops[reg[IN_NODE]])
+            for _ in range(old_counts[reg[IN_NODE]]):
                 i, j = old_pairs[reg[IN_PAIR], 0], old_pairs[reg[IN_PAIR], 1]
                 value = min(left[i], left[j])
                 left[i] -= value
@@ -415,7 +415,7 @@ def grow(
             for t in range(3):
                 out_pairs[reg[OUT_PAIR], t] = own_pairs[x, t]
             reg[OUT_PAIR] += 1
-        if op == LEAF or op == OPEN:
+        if op == LEAF or op == OPEN:  # noqa: SIM109 (numba compiles this faster)
             reg[DEPTH] = depth - 1
         else:
             axis[depth] = op - 1

@@ -26,9 +26,29 @@ def factor(A: np.ndarray, basis: np.ndarray, inverse: np.ndarray) -> bool:
         else:
             for t in range(m):
                 B[t, k] = A[basis[k], t]
-    if np.linalg.cond(B) > 1e13:
-        return False
-    inverse[:, :] = np.linalg.inv(B)
+    inverse[:, :] = 0.0
+    for k in range(m):
+        inverse[k, k] = 1.0
+    for k in range(m):  # Gauss-Jordan with row pivoting
+        top = k
+        for t in range(k + 1, m):
+            if abs(B[t, k]) > abs(B[top, k]):
+                top = t
+        if abs(B[top, k]) < 1e-12:
+            return False
+        for t in range(m):
+            B[k, t], B[top, t] = B[top, t], B[k, t]
+            inverse[k, t], inverse[top, t] = inverse[top, t], inverse[k, t]
+        scale = 1.0 / B[k, k]
+        for t in range(m):
+            B[k, t] *= scale
+            inverse[k, t] *= scale
+        for row in range(m):
+            f = B[row, k]
+            if row != k and f != 0.0:
+                for t in range(m):
+                    B[row, t] -= f * B[k, t]
+                    inverse[row, t] -= f * inverse[k, t]
     return True
 
 
@@ -64,7 +84,7 @@ def walk(
     stuck = 0
     last = np.inf
     value = np.inf
-    for pivot in range(max_pivots):
+    for _ in range(max_pivots):
         if since >= 60:
             if not factor(A, basis, inverse):
                 return STALLED, n_found, value
@@ -128,7 +148,9 @@ def walk(
         for k in range(m):
             if direction[k] > 1e-9:
                 ratio = max(x[k], 0.0) / direction[k]
-                if ratio < step - 1e-12 or (ratio <= step + 1e-12 and (leaving < 0 or _prefer(basis, direction, k, leaving, n, stuck))):
+                if ratio < step - 1e-12 or (
+                    ratio <= step + 1e-12 and (leaving < 0 or _prefer(basis, direction, k, leaving, n, stuck))
+                ):
                     step = min(step, ratio)
                     leaving = k
         if leaving < 0:

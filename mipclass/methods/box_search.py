@@ -1,4 +1,4 @@
-"""box: proven optimum of the 0-1 loss by branch and bound in the space of weights.
+"""box at array level: proven optimum of the 0-1 loss by branch and bound in the space of weights.
 
 Data        signed rows z_i of rank r, whole weights c_i
 Minimise    sum_i c_i [z_i.W <= 0]   over W, a tie being an error
@@ -14,7 +14,7 @@ empties by halving; its points span a smaller space, where the same search prove
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, log
 from typing import Any
 
@@ -42,9 +42,7 @@ class BoxTree:
 
     @classmethod
     def empty(cls) -> BoxTree:
-        return cls(
-            np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros((0, 3), np.int32), np.zeros(0, np.int32)
-        )
+        return cls(np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros((0, 3), np.int32), np.zeros(0, np.int32))
 
 
 @dataclass(frozen=True)
@@ -57,13 +55,14 @@ class BoxProof:
     tree: BoxTree
     lemmas: tuple[BoxProof, ...]
 
-
-    def content(self) -> dict[str, Any]:
-        """As a certificate holds it."""
+    def content(self, columns: NDArray[np.intp], n_features: int) -> dict[str, Any]:
+        """As a certificate holds it: the map has a row for each of the user's features (zero where dropped) and the offset."""
+        full = np.zeros((n_features + 1, self.M.shape[1]))
+        full[columns], full[-1] = self.M[:-1], self.M[-1]
         return {
             "rows": self.rows.tolist(),
             "columns": self.M.shape[1],
-            "map": floats(self.M),
+            "map": floats(full),
             "bound": self.bound,
             "tree": {
                 "ops": pack(self.tree.ops),
@@ -73,7 +72,7 @@ class BoxProof:
                 "mix": pack(self.tree.pairs[:, 2].astype(np.uint8)),
                 "lemmas": pack(self.tree.lemmas),
             },
-            "lemmas": [lemma.content() for lemma in self.lemmas],
+            "lemmas": [lemma.content(columns, n_features) for lemma in self.lemmas],
         }
 
 
@@ -83,7 +82,7 @@ def _generic(M: Array) -> Array:
     A vertex inside a box can be settled by a lemma about its points; one on the boundary would need half of the lemma.
     """
     r = M.shape[1]
-    return M @ (np.eye(r) + 0.1 / np.sqrt(r) * np.random.default_rng(r).standard_normal((r, r)))
+    return np.asarray(M @ (np.eye(r) + 0.1 / np.sqrt(r) * np.random.default_rng(r).standard_normal((r, r))))
 
 
 class BoxSearch:
@@ -135,10 +134,10 @@ class BoxSearch:
                 return
             proven = min(self._pass.target, self.best)
             if self._pass.holes:  # boxes at the end of the grid that no lemma settles
-                if proven <= self.lower + 1:
+                if proven - self.lower <= max(1, wanted // 500):
                     return
                 self._history.clear()
-                self._pass = _Pass(self, self.lower + 1)
+                self._pass = _Pass(self, (self.lower + proven) // 2)
                 continue
             self._history.append((proven, len(self.tree.ops)))
             self.lower, self.proven_tree = proven, self.tree
@@ -152,12 +151,11 @@ class BoxSearch:
             return wanted
         if not self._history:
             return max(self.lower + 1, ceil(wanted * 0.6))
-        if len(self._history) == 1:
-            step = max(1, wanted // 12)
-        else:
+        step = max(1, wanted // 12)
+        if len(self._history) > 1:
             (t0, n0), (t1, n1) = self._history[-2:]
-            growth = max(log(max(n1, 2) / max(n0, 1)) / max(t1 - t0, 1), 1e-3)
-            step = max(1, int(log(3.0) / growth))
+            growth = max(log(max(n1, 2) / max(n0, 1)) / max(t1 - t0, 1), log(3.0) / wanted)
+            step = max(1, wanted // 200, int(log(3.0) / growth))
         target = self.lower + step
         return wanted if target + step // 2 >= wanted else target
 
@@ -198,7 +196,6 @@ class _Pass:
     search: BoxSearch
     target: int
     holes: int = 0
-    state: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._begin()
@@ -222,11 +219,11 @@ class _Pass:
             np.zeros((levels, n), np.int32),
             np.zeros(levels, np.int64),
             np.zeros((levels, r, n)),
-            np.zeros((levels, 2 * n, 4), np.int32),
+            np.zeros((levels, 2 * n, 4), np.int64),
             np.zeros(levels, np.int64),
         )
         room = max(1 << 12, len(search.tree.ops) * 2)
-        self.out = [
+        self.out: list[NDArray[Any]] = [
             np.zeros(room, np.uint8),
             np.zeros(room, np.uint8),
             np.zeros((2 * room, 3), np.int32),
@@ -238,39 +235,40 @@ class _Pass:
         self.best_centre = np.zeros(r)
 
     def advance(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
-        """True when the pass is through (`holes` says how many boxes it could not settle), False when stopped."""
-        search, kernel = self.search, self.search.kernel
-        while True:
-            status = self._run(stop, on_progress)
-            if status is None:
-                return False
-            new = self._collect()
-            unsettled = np.flatnonzero(new.lemmas == -1)
-            stopped = False
-            for at in unsettled:
-                if stop():
-                    stopped = True
-                    break
-                start, end = self.out[5][at], self.out[5][at + 1]
-                need = min(self.target, search.best) - int(self.out[4][at])
-                new.lemmas[at] = search.find_lemma(self.out[6][start:end], need, stop)
-            search.tree = new
-            if not len(unsettled):
-                self.holes = 0
-                return True
-            if stopped:
-                self._begin()
-                return False
-            before = len(search.tree.ops)
-            self._begin()
-            if not (new.lemmas == -2).any():
-                continue
-            if before == getattr(self, "_last_size", -1):
-                self.holes = int((new.lemmas == -2).sum())
-                return True
-            self._last_size = before
+        """True when the pass is through (`holes` says how many boxes it could not settle), False when stopped.
 
-    def _run(self, stop: Stop, on_progress: Callable[[], None] | None) -> int | None:
+        The kernel leaves degenerate boxes open. Each gets a lemma or is marked as failed; the next replay keeps the former and
+        halves the latter. When a replay adds nothing, what is still open is too small to be halved: a hole.
+        """
+        search = self.search
+        while True:
+            if not self._run(stop, on_progress):
+                return False
+            grown = self._collect()
+            size_before, search.tree = len(search.tree.ops), grown
+            unsettled = np.flatnonzero(grown.lemmas == -1)
+            stopped = self._settle(grown, unsettled, stop)
+            self._begin()
+            if stopped:
+                return False
+            failed = int((grown.lemmas == -2).sum())
+            if not len(unsettled) or (failed and len(grown.ops) == size_before):
+                self.holes = failed
+                return True
+
+    def _settle(self, grown: BoxTree, unsettled: NDArray[np.intp], stop: Stop) -> bool:
+        """Find lemmas for open boxes; True when stopped on the way."""
+        search = self.search
+        _, _, _, _, wrong, start, points = self.out
+        for at in unsettled:
+            if stop():
+                return True
+            need = min(self.target, search.best) - int(wrong[at])
+            grown.lemmas[at] = search.find_lemma(points[start[at] : start[at + 1]], need, stop)
+        return False
+
+    def _run(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
+        """Let the kernel work to the end of the pass (True) or until stopped."""
         search, kernel = self.search, self.search.kernel
         tree = search.tree
         values = np.array([lemma.bound for lemma in search.lemmas] or [0], dtype=np.int64)
@@ -296,13 +294,13 @@ class _Pass:
             if self.reg[kernel.BEST] < search.best:
                 search.offer(search.M @ self.best_centre)
             if status == kernel.FINISHED:
-                return int(status)
+                return True
             if status == kernel.FULL:
                 self.out = [np.concatenate([block, np.zeros_like(block)]) for block in self.out]
             if on_progress is not None:
                 on_progress()
             if stop():
-                return None
+                return False
 
     def _collect(self) -> BoxTree:
         kernel, reg = self.search.kernel, self.reg

@@ -75,7 +75,11 @@ class ExactSupports:
             if all(v >= 0 for v in candidate):
                 soft = sum(v for i, v in zip(support, candidate, strict=True) if i < n)
                 ends = sum(
-                    (v * Fraction(self.data.sides[i - n][1]) for i, v in zip(support, candidate, strict=True) if i >= n),
+                    (
+                        v * Fraction(self.data.sides[i - n][1])
+                        for i, v in zip(support, candidate, strict=True)
+                        if i >= n
+                    ),
                     Fraction(0),
                 )
                 holds = soft + ends > 0 if self.data.margin else soft > 0 and ends >= 0

@@ -62,15 +62,15 @@ class Separator:
         )
         if status == self.kernel.STALLED or not np.isfinite(self.inverse).all():
             self.restart()
-        supports = {
-            tuple(sorted(self.supports[k, : self.sizes[k]].tolist())) for k in range(found)
-        }
+        supports = {tuple(sorted(self.supports[k, : self.sizes[k]].tolist())) for k in range(found)}
         W = -(self.data.map @ dual[:-1])
         if self.data.margin and dual[-1] > 0:
             W = W / dual[-1]
         return sorted(supports), float(value), W
 
-    def violated(self, cover: Array, centre: Array, rounds: int, enough: int = 300) -> tuple[list[Support], list[Array]]:
+    def violated(
+        self, cover: Array, centre: Array, rounds: int, enough: int = 300
+    ) -> tuple[list[Support], list[Array]]:
         """IISs that `cover` hits by less than one, and the rules met while looking.
 
         The simplex minimises sum_i cover_i u_i, not the cover of the support; random scales of the points (which change neither the

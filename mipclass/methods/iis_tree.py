@@ -142,7 +142,7 @@ class IISSearch:
                 continue
             if node.point < 0:
                 continue
-            for wrong, right in ((node.wrong + (node.point,), node.right), (node.wrong, node.right + (node.point,))):
+            for wrong, right in (((*node.wrong, node.point), node.right), (node.wrong, (*node.right, node.point))):
                 child = Node(wrong, right, self._inherit(node, wrong, right))
                 node.children.append(child)
                 self._order += 1
@@ -157,7 +157,7 @@ class IISSearch:
 
     def _process(self, node: Node, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
         """Cut at a node until it is pruned or cuts stop helping, then choose a branching point. False when stopped."""
-        data, master = self.data, self.master
+        master = self.master
         self.nodes += 1
         master.fix(np.array(node.wrong, dtype=np.intp), np.array(node.right, dtype=np.intp))
         is_root = not node.wrong and not node.right
@@ -184,7 +184,7 @@ class IISSearch:
             if added == 0:
                 whole = np.all((cover < 1e-6) | (cover > 1 - 1e-6))
                 if whole:
-                    supports, value, W = self.separator.minimise(np.round(cover), np.round(cover), 0.5)
+                    supports, _, W = self.separator.minimise(np.round(cover), np.round(cover), 0.5)
                     self.offer(W)
                     if self.best is not None and node.bound >= self.best:
                         return True

@@ -1,0 +1,171 @@
+"""The two proving searches behind one face, so that `box`, `iis` and `exact` can drive either.
+
+Losses and bounds are whole numbers in units of the problem, without its constant; rules are W = (w, b) over all features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certificate import fraction
+from .box_search import BoxSearch
+from .exact_rows import integer_weights
+from .iis_data import CoverData
+from .iis_proof import iis_lower
+from .iis_tree import IISSearch
+from .zero_one_data import ZeroOneData
+
+Array = NDArray[np.float64]
+Stop = Callable[[], object]
+
+
+class Engine(Protocol):
+    """A search that can be paused, told of rules, and asked for its proof."""
+
+    name: str
+
+    @property
+    def lower(self) -> int: ...
+    @property
+    def best(self) -> int | None: ...
+    @property
+    def rule(self) -> Array | None: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def exhausted(self) -> bool:
+        """Nothing more can be done, whether or not the bound meets the incumbent."""
+        ...
+
+    def offer(self, W: Array) -> None: ...
+    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None: ...
+    def proof(self) -> dict[str, Any]: ...
+
+
+def trivial_lower(data: ZeroOneData) -> dict[str, Any]:
+    """The proof that needs no search: what opposite twins cost."""
+    constant = Fraction(data.constant)
+    return {
+        "kind": "trivial",
+        "bound": fraction(constant),
+        "constant": fraction(constant),
+        "unit": "1",
+        "points": [],
+        "weights": [],
+    }
+
+
+def representatives(data: ZeroOneData) -> NDArray[np.intp]:
+    """The first of the user's points that went into each row."""
+    points = np.full(len(data.Z), -1, dtype=np.intp)
+    kept = np.flatnonzero(data.group >= 0)[::-1]
+    points[data.group[kept]] = kept
+    return points
+
+
+class BoxEngine:
+    """Boxes over the prepared rows (plain problems only)."""
+
+    name = "box"
+
+    def __init__(self, data: ZeroOneData, at: Array) -> None:
+        """`at` is any of the user's points: the value of the columns that are constant."""
+        self.data, self._at = data, at
+        weights, self.unit = integer_weights(data.weights)
+        self.search = BoxSearch(data.Z, weights)
+        self._dead = False
+
+    @property
+    def lower(self) -> int:
+        return self.search.lower
+
+    @property
+    def best(self) -> int:
+        return self.search.best
+
+    @property
+    def rule(self) -> Array:
+        w, b = self.data.rule(self.search.best_W)
+        return np.append(w, b)
+
+    @property
+    def nodes(self) -> int:
+        return self.search.nodes
+
+    @property
+    def exhausted(self) -> bool:
+        return self._dead or self.search.finished
+
+    def offer(self, W: Array) -> None:
+        dropped = np.setdiff1d(np.arange(self.data.n_features), self.data.columns)
+        self.search.offer(np.append(W[self.data.columns], W[-1] + self._at[dropped] @ W[dropped]))
+
+    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
+        asked_to_stop = False
+
+        def watch() -> object:
+            nonlocal asked_to_stop
+            asked_to_stop = bool(stop())
+            return asked_to_stop
+
+        self.search.advance(watch, on_progress=on_progress)
+        self._dead = not asked_to_stop and not self.search.finished
+
+    def proof(self) -> dict[str, Any]:
+        constant = Fraction(self.data.constant)
+        if self.lower <= 0:
+            return trivial_lower(self.data)
+        return {
+            "kind": "box",
+            "bound": fraction(constant + self.unit * self.lower),
+            "constant": fraction(constant),
+            "unit": fraction(self.unit),
+            "points": representatives(self.data).tolist(),
+            "weights": self.search.weights.tolist(),
+            "proof": self.search.proof().content(self.data.columns, self.data.n_features),
+        }
+
+
+class IISEngine:
+    """Branch and cut over infeasible subsystems."""
+
+    name = "iis"
+
+    def __init__(self, data: CoverData, seed: int, has_offset: bool) -> None:
+        self.data, self._has_offset = data, has_offset
+        self.search = IISSearch(data, seed=seed)
+
+    @property
+    def lower(self) -> int:
+        return self.search.lower
+
+    @property
+    def best(self) -> int | None:
+        return self.search.best
+
+    @property
+    def rule(self) -> Array | None:
+        W = self.search.best_W
+        return W if W is None or self._has_offset else np.append(W, 0.0)
+
+    @property
+    def nodes(self) -> int:
+        return self.search.nodes
+
+    @property
+    def exhausted(self) -> bool:
+        return self.search.finished
+
+    def offer(self, W: Array) -> None:
+        self.search.offer(W if self._has_offset else W[:-1])
+
+    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
+        self.search.advance(stop, on_progress)
+
+    def proof(self) -> dict[str, Any]:
+        return iis_lower(self.search)

@@ -1,0 +1,87 @@
+"""Solver "iis": the 0-1 loss, also under limits on errors and rows on (w, b), by covering infeasible subsystems (see `iis_tree`)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..model import Model
+from ..options import Options
+from ..result import Outcome, Status
+from ..run import Run
+from .base import Method
+from .engines import IISEngine
+from .iis_data import cover_data
+from .proven import PROOF_OPTIONS, Task, answer, refuse
+
+
+class IIS(Method):
+    """Best for many features or a small loss; takes false-positive limits, signs, bounds and margins."""
+
+    name: ClassVar[str] = "iis"
+    promise: ClassVar[str] = "proven: exact with a checkable certificate when it finishes, a proven bound at any time"
+    options: ClassVar[Options] = PROOF_OPTIONS
+
+    def refuses(self, problem: Any) -> str | None:
+        return refuse(problem, plain=False)
+
+    def solve(self, problem: Model, run: Run) -> Outcome:
+        task = Task.of(problem, run)
+        if task.statement.is_plain:
+            from .exact import prove_plain
+
+            return prove_plain(task, ("iis",))
+        return prove_constrained(task)
+
+
+def prove_constrained(task: Task) -> Outcome:
+    """Branch and cut on a problem with limits, rows, a margin or no offset."""
+    run = task.run
+    engine = IISEngine(cover_data(task.X, task.y, task.statement), run.seed, task.statement.intercept)
+    data = engine.data
+    for W in _starts(task):
+        engine.offer(W)
+
+    def cost(value: int | None) -> float | None:
+        return None if value is None else float(data.constant + data.unit * value)
+
+    def tell() -> None:
+        run.report(objective=cost(engine.best), bound=cost(engine.lower), nodes=engine.nodes)
+
+    def close_enough() -> bool:
+        return engine.best is not None and engine.best - engine.lower <= run.gap * max(1, engine.best) and run.gap > 0
+
+    stop = task.stopper(lambda: engine.nodes, close_enough)
+    tell()
+    engine.advance(stop, tell)
+    found = engine.rule
+    stopped = None if engine.exhausted else stop() or Status.NUMERICAL_ERROR
+    return answer(
+        task,
+        rule=None if found is None else (found[:-1], float(found[-1])),
+        lower=engine.proof(),
+        stopped=stopped,
+        nodes=engine.nodes,
+        infeasible=engine.search.infeasible,
+        extra={"supports": len(engine.search.master.supports)},
+    )
+
+
+def _starts(task: Task) -> list[np.ndarray]:
+    """First rules: the caller's, zero weights with either sign of the offset, and local search on the loss alone."""
+    from .local import local_search
+    from .zero_one_data import prepare
+
+    d = task.X.shape[1]
+    starts = [np.append(np.zeros(d), 1.0), np.append(np.zeros(d), -1.0)]
+    if task.run.warm_start is not None and "w" in task.run.warm_start:
+        starts.append(np.append(task.run.warm_start["w"], task.run.warm_start.get("b", 0.0)))
+    if task.statement.margin == 0 and task.statement.intercept:
+        data = prepare(task.X, task.y, np.ones(len(task.y)))
+        steps = min(int(task.run.options.get("local_steps", 0)), 2000)
+        if len(data.Z) and steps:
+            found = local_search(data.Z, data.weights, None, task.run.seed, steps=steps, stop=task.run.stop)
+            w, b = data.rule(found.w)
+            starts.append(np.append(w, b))
+    return starts

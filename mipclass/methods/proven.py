@@ -1,0 +1,135 @@
+"""What the proving methods share: which problems they take, how a rule is counted exactly, and how a proof becomes an Outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certificate import Statement, certificate, dense, statement_of
+from ..errors import InvalidInputError
+from ..model import Model
+from ..options import Option, number, one_of
+from ..result import Claim, Outcome, Status
+from ..run import Run
+
+Array = NDArray[np.float64]
+
+PROOF_OPTIONS: dict[str, Option] = {
+    "certificate": Option(True, "attach a certificate, which the driver then checks", one_of(True, False)),
+    "node_limit": Option(
+        None, "stop after this many nodes; None for no limit", lambda v: v if v is None else number(1, integer=True)(v)
+    ),
+    "local_steps": Option(20_000, "line searches for the first incumbent", number(0, integer=True)),
+}
+
+
+def refuse(problem: Any, *, plain: bool) -> str | None:
+    """Why a proving method does not take the problem, or None. `plain` allows no side constraints, margin or fixed offset."""
+    if not isinstance(problem, Model):
+        return "it takes a Model that minimises ZeroOne(); use solver='highs' for a Program."
+    try:
+        statement = statement_of(problem)
+    except InvalidInputError as err:
+        return f"{err} Use solver='highs' for other models."
+    if plain and not statement.is_plain:
+        return "it proves the plain scale-free 0-1 loss with a free offset; use solver='iis' for side constraints and margins."
+    if any((np.asarray(coefficients) < 0).any() for coefficients, _ in statement.limits):
+        return "a limit on errors has a negative coefficient; use solver='highs'."
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One solve: the statement, dense data, the run, and how losses are reported."""
+
+    problem: Model
+    statement: Statement
+    X: Array
+    y: Array
+    run: Run
+
+    @classmethod
+    def of(cls, problem: Model, run: Run) -> Task:
+        return cls(problem, statement_of(problem), dense(problem.X), np.asarray(problem.y_pm1, dtype=np.float64), run)
+
+    def stopper(self, nodes: Callable[[], int], until: Callable[[], bool] | None = None) -> Callable[[], Status | None]:
+        """Asks the run, the node limit and the gap, and remembers the first reason in `reason`."""
+        limit = self.run.options.get("node_limit")
+
+        def stop() -> Status | None:
+            status = self.run.stop()
+            if status is None and limit is not None and nodes() >= limit:
+                status = Status.NODE_LIMIT
+            if status is None and until is not None and until():
+                status = Status.OPTIMAL
+            return status
+
+        return stop
+
+
+def exact_loss(statement: Statement, X: Array, y: Array, w: Array, b: float) -> Fraction:
+    """Cost of the rule's errors, decided in rationals wherever float64 could be wrong."""
+    wanted = 1.0 if statement.margin else 0.0
+    margins = y * (X @ w + b)
+    doubt = (X.shape[1] + 4) * np.finfo(float).eps * (np.abs(X) @ np.abs(w) + abs(b) + wanted) + np.finfo(float).tiny
+    wrong = margins < wanted if statement.margin else margins <= 0
+    exact_w = [Fraction(float(v)) for v in w]
+    for i in np.flatnonzero(np.abs(margins - wanted) <= doubt):
+        total = sum((v * Fraction(float(x)) for v, x in zip(exact_w, X[i], strict=True)), Fraction(float(b)))
+        margin = int(y[i]) * total
+        wrong[i] = margin < 1 if statement.margin else margin <= 0
+    return sum((Fraction(float(c)) for c in statement.costs[wrong]), Fraction(0))
+
+
+def answer(
+    task: Task,
+    *,
+    rule: tuple[Array, float] | None,
+    lower: Mapping[str, Any],
+    stopped: Status | None,
+    nodes: int,
+    infeasible: bool = False,
+    extra: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """The Outcome: the rule counted exactly, the proven bound, and the certificate with both."""
+    bound = Fraction(lower["bound"])
+    loss = None if rule is None else exact_loss(task.statement, task.X, task.y, *rule)
+    positive = "larger" if task.problem.classes[1] == np.unique(task.problem.classes)[1] else "smaller"
+    attached = None
+    if task.run.options.get("certificate", True):
+        attached = certificate(task.X, task.y, task.statement, rule=rule, loss=loss, lower=lower, positive=positive)
+    if infeasible:
+        return Outcome(
+            Status.INFEASIBLE,
+            "proven",
+            None,
+            None,
+            float("inf"),
+            nodes=nodes,
+            certificate=attached,
+            extra=dict(extra or {}),
+        )
+    if rule is None or loss is None:
+        status = stopped or Status.NUMERICAL_ERROR
+        return Outcome(
+            status, "none", None, None, float(bound), nodes=nodes, certificate=attached, extra=dict(extra or {})
+        )
+    closed = loss - bound <= Fraction(1, 10**9) * max(Fraction(1), loss)  # weights that share no power of two are rounded down
+    within = float(loss - bound) <= task.run.gap * max(1.0, abs(float(loss)))
+    claim: Claim = "proven" if closed else "heuristic"
+    status = Status.OPTIMAL if closed or within else stopped or Status.NUMERICAL_ERROR
+    return Outcome(
+        status,
+        claim,
+        {"w": np.asarray(rule[0], dtype=np.float64), "b": np.asarray(rule[1], dtype=np.float64)},
+        float(loss),
+        float(bound),
+        nodes=nodes,
+        certificate=attached,
+        extra=dict(extra or {}),
+    )
