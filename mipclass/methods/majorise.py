@@ -16,7 +16,6 @@ import numpy as np
 
 from ..models.point_sets import Integers, PointSets
 from ..program import Array
-from ..result import Status
 from ..run import Run
 from .assignment_lp import AssignmentLP
 from .paper_descent import combination_order
@@ -113,19 +112,17 @@ class Search:
                 return point._replace(local=next(choices, None) is None)
         return point
 
-    def improve(self, point: Point, rounds: int, rng: np.random.Generator) -> tuple[Point, Status | None]:
+    def improve(self, point: Point, rounds: int, rng: np.random.Generator) -> Point:
         """Iterated local search: disturb the assignment, descend, keep what is better."""
         moves = (flip_near_ties, scatter_misclassified, shake_planes, seize_neighbourhood, fan_out)
         for index in range(rounds):
-            if (stopped := self.run.stop()) is not None:
-                return point, stopped
-            if point.value <= DECREASE:
+            if self.run.stop() is not None or point.value <= DECREASE:
                 break
             found = self.descend(moves[index % len(moves)](self.sets, point.planes, rng), beat=point.value)
             if found is not None and found.value < point.value - DECREASE:
                 point = found
             self.run.report(objective=point.value, bound=0.0, iterations=self.lps)
-        return point, self.run.stop()
+        return point
 
 
 # -- moves: each returns a disturbed assignment -------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.point_sets import PointSets
+from ..models.point_sets import Integers, PointSets
 from ..program import Array, Program
 from ..result import Claim, Status
 from ..run import Run
@@ -26,6 +26,8 @@ from .paper_descent import paper_descent
 SAMPLE = 4000
 # Rounds times dual columns (m + k) h that the default search spends on small data.
 SEARCH_WORK = 20_000
+# An LP whose value and bound differ by more, relative to 1 + value, has not been solved.
+_LP_GAP = 1e-6
 
 
 @dataclass(frozen=True)
@@ -112,32 +114,33 @@ def separate(
     if h == 1:
         return _robust_lp(sets, standard, search)
     first = standard.forward(start) if start is not None else None
-    point = _on_sample(standard.sets, h, run, rounds, first, search) if _is_large(sets) else None
-    if point is None:
-        point, stopped = _from_start(search, h, first, rounds, rng)
+    if len(sets.A) + len(sets.B) > 2 * SAMPLE:
+        point = _through_sample(search, h, first, rounds, rng)
     else:
-        found = search.descend(standard.sets.nearest_plane(point.planes))
-        point, stopped = _better(found, Point(point.planes, standard.sets.value(point.planes))), run.stop()
-    if stopped is None:
+        point = _from_start(search, h, first, rounds, rng)
+    if run.stop() is None:
         point = search.settle(point)
-        stopped = run.stop()
-    proof = Proof(point, 0.0, 0, stopped)
-    if stopped is None and nodes > 0 and point.value > DECREASE:
+    proof = Proof(point, 0.0, 0, run.stop())
+    if proof.stopped is None and nodes > 0 and point.value > DECREASE:
         proof = prove(standard.sets, h, point, run, nodes)
+    return _finish(sets, standard, search, proof, nodes > 0)
+
+
+def _finish(sets: PointSets, standard: Standardised, search: Search, proof: Proof, proved: bool) -> Separation:
+    """Back to the user's units, f recomputed there, and what the answer is worth."""
+    run = search.run
     planes = standard.back(proof.point.planes)
     value = sets.value(planes)
     bound = min(value, proof.bound)
-    solved = value - bound <= 2.0 * tolerance(value, run) if nodes > 0 else value <= DECREASE
+    solved = value - bound <= 2.0 * tolerance(value, run) if proved else value <= DECREASE
     claim: Claim = "proven" if solved else "local" if proof.point.local else "heuristic"
     status = Status.OPTIMAL if solved else proof.stopped or Status.ITERATION_LIMIT
     extra = {"lps": search.lps, "lps_a_descent": tuple(search.descents)}
     run.report(objective=value, bound=bound, iterations=search.lps)
-    return Separation(planes, value, bound, claim, status, search.lps, extra, proof.nodes if nodes > 0 else None)
+    return Separation(planes, value, bound, claim, status, search.lps, extra, proof.nodes if proved else None)
 
 
-def _from_start(
-    search: Search, h: int, first: Array | None, rounds: int, rng: np.random.Generator
-) -> tuple[Point, Status | None]:
+def _from_start(search: Search, h: int, first: Array | None, rounds: int, rng: np.random.Generator) -> Point:
     """Descend from the given hyperplanes or from clusters of B, then search on."""
     sets = search.sets
     if first is not None:
@@ -159,25 +162,22 @@ def _trivial(sets: PointSets, h: int) -> Point:
     return Point(planes, sets.value(planes))
 
 
-def _is_large(sets: PointSets) -> bool:
-    return len(sets.A) + len(sets.B) > 2 * SAMPLE
-
-
-def _on_sample(sets: PointSets, h: int, run: Run, rounds: int, first: Array | None, full: Search) -> Point | None:
-    """The iterated search on about SAMPLE points, class by class in proportion; the weights stay class means."""
-    rng = np.random.default_rng(run.seed)
+def _through_sample(search: Search, h: int, first: Array | None, rounds: int, rng: np.random.Generator) -> Point:
+    """The iterated search on about SAMPLE points, class by class in proportion; then one descent with all points."""
+    sets = search.sets
     share = SAMPLE / (len(sets.A) + len(sets.B))
 
-    def pick(count: int) -> Array:
+    def pick(count: int) -> Integers:
         return np.sort(rng.choice(count, max(min(count, 50), int(share * count)), replace=False))
 
     a, b = pick(len(sets.A)), pick(len(sets.B))
     p, q = sets.p[a] * (sets.p.sum() / sets.p[a].sum()), sets.q[b] * (sets.q.sum() / sets.q[b].sum())
     sample = PointSets(np.ascontiguousarray(sets.A[a]), np.ascontiguousarray(sets.B[b]), p, q, sets.l1)
-    search = Search(sample, assignment_lp(sample, h, "auto"), _Unreported(run))
-    point, _ = _from_start(search, h, first, rounds, rng)
-    full.lps += search.lps
-    return point
+    small = Search(sample, assignment_lp(sample, h, "auto"), _Unreported(search.run))
+    planes = _from_start(small, h, first, rounds, rng).planes
+    search.lps += small.lps
+    point = _better(search.descend(sets.nearest_plane(planes)), Point(planes, sets.value(planes)))
+    return point if first is None else _better(point, Point(first, sets.value(first)))
 
 
 def _robust_lp(sets: PointSets, standard: Standardised, search: Search) -> Separation:
@@ -196,9 +196,10 @@ def _robust_lp(sets: PointSets, standard: Standardised, search: Search) -> Separ
     if trivial:
         planes = np.zeros_like(planes)
         value = sets.value(planes)
-    return Separation(
-        planes, value, bound, "proven", Status.OPTIMAL, search.lps, {"lps": search.lps, "trivial": trivial}
-    )
+    extra = {"lps": search.lps, "trivial": trivial}
+    if value - bound > _LP_GAP * (1.0 + value):
+        return Separation(planes, value, bound, "heuristic", Status.NUMERICAL_ERROR, search.lps, extra)
+    return Separation(planes, value, bound, "proven", Status.OPTIMAL, search.lps, extra)
 
 
 def separate_as_printed(
