@@ -5,7 +5,7 @@
 
 Values are JSON's own, plus objects with one key: {"$array": {"dtype", "shape", "data"}} for a small array,
 {"$stored": name} for one in the .npz, {"$tuple": [...]}, {"$number": "inf" | "-inf" | "nan"}, {"$result": {...}},
-{"$constraint": {"class", "arguments"}}.
+{"$constraint": {"class", "arguments"}}, {"$mapping": [[key, value], ...]} where keys are not text.
 A class is found by its name in a fixed table, never by import. Attributes that have no such form (a search tree, a path)
 are left out and listed under "left_out"; predictions do not need them.
 """
@@ -167,6 +167,9 @@ def _encode(value: Any, stored: dict[str, NDArray[Any]], name: str) -> Any:
         return [_encode(item, stored, f"{name}_{k}") for k, item in enumerate(value)]
     if isinstance(value, Mapping) and all(isinstance(key, str) and not key.startswith("$") for key in value):
         return {key: _encode(item, stored, f"{name}_{key}") for key, item in value.items()}
+    if isinstance(value, Mapping):  # labels as keys, e.g. class_weight={0: 1.0, 1: 5.0}
+        pairs = enumerate(value.items())
+        return {"$mapping": [[_encode(part, stored, f"{name}_{k}") for part in pair] for k, pair in pairs]}
     raise _Unsavable(f"a {type(value).__name__} has no JSON form.")
 
 
@@ -301,6 +304,8 @@ def _decode(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
             return _decode_result(content, arrays)
         if key == "$constraint":
             return _decode_constraint(content, arrays)
+        if key == "$mapping":
+            return {_decode(name, arrays): _decode(item, arrays) for name, item in content}
     return {key: _decode(item, arrays) for key, item in value.items()}
 
 

@@ -176,3 +176,18 @@ def test_drawing_a_tree(noisy):
     assert len(rerooted) == max(tree for _, tree in clf.tree_.nodes(data="tree"))
     with pytest.raises(InvalidInputError, match="keep_tree=True"):
         RGDTreeDisplay.from_estimator(RGDTreeSVC(height=2, n_rounds=1).fit(X, y))
+
+
+@pytest.mark.parametrize(
+    "estimator", [RGDTreeSVC({0: 0.1, 1: 0.1}, keep_tree=True, height=3), RGDTreeOneClass(0.5, height=3)]
+)
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+def test_saved_and_loaded_without_pickle(estimator, noisy, tmp_path):
+    from mipclass.saving import load, save
+
+    X, y, _ = noisy
+    fitted = estimator.fit(X, y)
+    save(fitted, tmp_path / "model.json")
+    back = load(tmp_path / "model.json")
+    np.testing.assert_array_equal(back.predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(back.outliers_, fitted.outliers_)
