@@ -471,6 +471,13 @@ def test_an_mps_file_from_elsewhere(tmp_path: Path) -> None:
     assert np.array_equal(program.Q.toarray()[np.ix_([0, 3], [0, 3])], [[-2, -1], [-1, 0]])
 
 
+def test_a_fixed_binary_stays_fixed(tmp_path: Path) -> None:
+    (tmp_path / "b.lp").write_text("min\n a + b\nst\n c: a + b >= 1\nbounds\n b = 1\nbinary\n a b\nend\n")
+    program = mipclass.read(tmp_path / "b.lp")
+    assert (program.lower.tolist(), program.upper.tolist()) == ([0, 1], [1, 1])
+    assert program.integer.all()
+
+
 def test_bracketed_names_are_read_and_made_legal(tmp_path: Path) -> None:
     text = "min\n obj: 2 x[1,a] + x[2] + [ x[2] ^2 ] / 2\nst\n c[0]: x[1,a] + 3 x[2] >= 1\nbounds\n x[2] free\nend\n"
     (tmp_path / "g.lp").write_text(text)
@@ -501,6 +508,13 @@ def test_unordered_names_become_one_labelled_block(tmp_path: Path) -> None:
         ("a.lp", "min\n x\nst\n c: x + >= 1\nend\n", "sign without a term"),
         ("a.lp", "min\n x\nst\n c: x >= 1\nbounds\n x <= -1\nend\n", "readers disagree"),
         ("a.lp", "min\n x\nst\n c: x >= 1\nsos\n s1: S1:: x:1\nend\n", "'sos' is not supported"),
+        (
+            "a.lp",
+            "min\n x\nst\n c: x >= 1\nGeneral Constraints\n g: y = ABS ( x )\nend\n",
+            "'general constraints' is not",
+        ),
+        ("a.lp", "min\n x\nst\n c: x >= 1\nbounds\n 3 <= 4\nend\n", "needs the name of a column"),
+        ("a.lp", "min\n x\nst\n c: x >= 1\nbounds\n x <= 3 y <= 4\nend\n", "more than one bound"),
         ("a.lp", "min\n x\nst\n c: b = 2 -> x >= 1\nbinary\n b\nend\n", "an indicator reads"),
         ("a.lp", "min\n x\nst\n c: b = 1 -> x >= 1\nend\n", "not binary"),
         ("a.lp", "min\n [ x ^ 3 ] / 2\nst\n c: x >= 1\nend\n", "expected '2'"),

@@ -22,7 +22,7 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TOKEN = re.compile(rf"{_NUMBER}|{_NAME}\s*:|{_NAME}|->|[<>=]=|=[<>]|\S")
 _SECTION = re.compile(
     r"^[ \t]*(minimi[sz]e|minimum|min|maximi[sz]e|maximum|max|subject[ \t]+to|such[ \t]+that|s\.t\.|st\.|st|bounds?|binary|binaries"
-    r"|bin|generals?|gen|integers?|int|semi-continuous|semis?|sos[12]?|lazy[ \t]+constraints|user[ \t]+cuts|general[ \t]+constraints"
+    r"|bin|general[ \t]+constraints|generals?|gen|integers?|int|semi-continuous|semis?|sos[12]?|lazy[ \t]+constraints|user[ \t]+cuts"
     r"|end)(?=[\s]|$)(?![ \t]*:)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -78,6 +78,7 @@ class _Reader:
         self.hessian: list[tuple[int, int, float]] = []
         self.indicators: list[tuple[int, int, int]] = []
         self.bounds: dict[int, list[float]] = {}
+        self.listed: dict[int, None] = {}  # columns in the order of the lines of the section Bounds
         self.integer: set[int] = set()
         self.maximise = False
 
@@ -227,6 +228,7 @@ class _Reader:
             said.append((relation, self.number(tokens)))
         if tokens.now:
             raise ReadError(f"more than one bound on a line{tokens.near()}.")
+        self.listed[self.column(name)] = None
         bounds = self.bounds.setdefault(self.column(name), [0.0, np.inf])
         for relation, value in said:
             if relation != "<":
@@ -244,7 +246,8 @@ class _Reader:
             j = self.column(name)
             self.integer.add(j)
             if binary:
-                self.bounds[j] = [0.0, 1.0]
+                low, high = self.bounds.get(j, (0.0, 1.0))
+                self.bounds[j] = [max(low, 0.0), min(high, 1.0)]
 
     # -- result ---------------------------------------------------------------------------------------------------------
 
@@ -252,8 +255,8 @@ class _Reader:
         if list(self.rows) == [NO_ROWS]:
             self.rows, self.entries = {}, ([], [], [])
         # Where every column has a line among the bounds, as in our files, that is the order of the columns.
-        if len(self.bounds) == len(self.column_at):
-            order = np.fromiter(self.bounds, dtype=np.int64, count=len(self.bounds))
+        if len(self.listed) == len(self.column_at):
+            order = np.fromiter(self.listed, dtype=np.int64, count=len(self.listed))
         else:
             order = np.arange(len(self.column_at))
         n, m = len(order), len(self.rows)
