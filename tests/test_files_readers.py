@@ -221,3 +221,43 @@ def test_readers_see_our_names(tmp_path: Path) -> None:
         assert highs.readModel(str(tmp_path / f"names.{ending}")).name == "kOk"
         assert set(names) | {"objective_constant"} == set(highs.getLp().col_names_)
     assert isinstance(program.variables[0], Block)
+
+
+@pytest.mark.parametrize("ending", ["lp", "mps"])
+@pytest.mark.parametrize("seed", range(8))
+def test_highs_reads_the_very_numbers(ending: str, seed: int, tmp_path: Path) -> None:
+    """Matrix, costs, bounds and integers of a random program, entry by entry through names, without any tolerance."""
+    import highspy
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(seed)
+    n, m = 7, 9
+    scale = 10.0 ** rng.integers(-5, 8, size=(m, n))  # HiGHS drops entries below 1e-9
+    build = Builder("random")
+    x = build.variables("x", n, lower=-np.abs(rng.normal(size=n)), upper=np.abs(rng.normal(size=n)) * 10)
+    f, k = build.variables("f"), build.variables("k", 2, lower=-3, upper=rng.normal(size=2), integer=True)
+    z = build.binaries("z", 2)
+    build.subject_to("row", (rng.normal(size=(m, n)) * scale) @ x + f >= rng.normal(size=m))
+    build.subject_to("most", rng.normal(size=n) @ x + k.sum() - z.sum() <= rng.normal())
+    build.subject_to("equal", k.sum() + 0.1 * f == 1 / 3)
+    build.minimize(rng.normal(size=n) @ x + z.sum())
+    program = build.build()
+    program.write(tmp_path / f"random.{ending}")
+    highs = highspy.Highs()
+    highs.silent()
+    assert highs.readModel(str(tmp_path / f"random.{ending}")).name == "kOk"
+    lp = highs.getLp()
+    place = [list(lp.col_names_).index(name) for name in legal_names(program.variables)]
+    row_place = [list(lp.row_names_).index(name) for name in legal_names(program.rows)]
+    matrix = (lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_)
+    read = (sp.csc_array if lp.a_matrix_.format_.name == "kColwise" else sp.csr_array)(matrix, shape=(m + 2, n + 5))
+    assert np.array_equal(read.toarray()[row_place][:, place], program.A.toarray())
+    for ours, theirs, order in (
+        (program.c, lp.col_cost_, place),
+        (program.lower, lp.col_lower_, place),
+        (program.upper, lp.col_upper_, place),
+        (program.row_lower, lp.row_lower_, row_place),
+        (program.row_upper, lp.row_upper_, row_place),
+        (program.integer, [kind.name == "kInteger" for kind in lp.integrality_], place),
+    ):
+        assert np.array_equal(np.array(theirs)[order], ours)
