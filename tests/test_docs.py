@@ -16,7 +16,7 @@ def blocks(page: Path) -> list[str]:
 
 
 # Pages whose Python is complete; the others show fragments.
-RUNNABLE = [page for page in PAGES if page.name in ("README.md", "add_a_term.md", "add_a_method.md")]
+RUNNABLE = [page for page in PAGES if page.name in ("README.md", "add_a_term.md", "add_a_method.md", "polyhedral.md")]
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)

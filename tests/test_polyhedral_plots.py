@@ -1,7 +1,4 @@
-"""Region displays and the two polyhedral examples."""
-
-import runpy
-from pathlib import Path
+"""Region displays."""
 
 import matplotlib
 import numpy as np
@@ -14,8 +11,6 @@ import matplotlib.pyplot as plt
 from mipclass import PolyhedralClassifier, datasets
 from mipclass.errors import InvalidInputError
 from mipclass.plots import DecisionRegionDisplay
-
-EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 @pytest.fixture(autouse=True)
@@ -61,11 +56,3 @@ def test_only_two_features_can_be_drawn(fitted):
         DecisionRegionDisplay.from_estimator(model, np.hstack([X, X]), y)
     with pytest.raises(InvalidInputError, match="one label"):
         DecisionRegionDisplay.from_estimator(model, X, y[:-1])
-
-
-@pytest.mark.parametrize(("name", "panels"), [("plot_polyhedral", 6), ("plot_polyhedral_hull", 2)])
-def test_examples_run(name, panels, tmp_path):
-    main = runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]
-    figure = main(tmp_path / "figure.png")
-    assert len(figure.axes) == panels
-    assert (tmp_path / "figure.png").stat().st_size > 20_000
