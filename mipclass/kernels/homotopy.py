@@ -1,0 +1,273 @@
+"""Exact piecewise-linear homotopy of a support vector machine's multipliers with cut-offs.
+
+Every index has a state. With margins m = Qa, inlier level p_i (about 1) and cut-off q_i (about s):
+
+    RIGHT   a = 0,        m >= p          EDGE   m = p, 0 <= a <= C
+    LEFT    a = C, q <= m <= p            OUT    a = C theta, m <= q
+    TIE_IN  m = q, a >= C (inlier)        TIE_OUT  m = q, a <= C theta (outlier)        MOVING   a driven by v
+
+EDGE, TIE_IN and TIE_OUT form the active set A, whose matrix has the factor U (see cholesky_update). A leg moves the
+driven multipliers by v per unit of t and the levels by dp; A answers with da_A = inv(Q_AA)(dp_A - (Qv)_A), the margins
+move by dm = Qv + Q_{:,A} da_A, and the leg is straight until an index has to change its state.
+
+The data come as one matrix: either rows y_i x_i (linear; then Q_ij = Z_i.Z_j + ridge_i [i=j]) or Q itself with the ridge
+already on its diagonal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .cholesky_update import REORDER, append, delete, solve_lower, solve_upper
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+States = NDArray[np.int8]
+
+RIGHT, EDGE, LEFT, OUT, TIE_IN, TIE_OUT, MOVING = 0, 1, 2, 3, 4, 5, 6
+LEVELS, CONTINUOUS, FALL, RISE = 0, 1, 2, 3  # what a leg does: move levels, fall in theta, drive one point out or in
+FINISHED, TIED, LOG_FULL, FACTOR_FULL, STALLED, BUDGET = 0, 1, 2, 3, 4, 5  # why a leg stopped
+
+NOISE = 1e-15  # rates below this, relative to the terms they were summed from, are rounding
+PIVOT = 1e-13  # smallest Schur complement kept in the factor, relative to the diagonal
+
+
+@njit(cache=True, fastmath=REORDER)
+def dot(x: Array, y: Array) -> float:
+    total = 0.0
+    for c in range(x.shape[0]):
+        total += x[c] * y[c]
+    return total
+
+
+@njit(cache=True)
+def column_on_active(Z: Array, linear: bool, active: Index, k: int, j: int, out: Array) -> None:
+    """out[c] = Q[active[c], j] for an index j outside the active set."""
+    row = Z[j]
+    for c in range(k):
+        out[c] = dot(Z[active[c]], row) if linear else row[active[c]]
+
+
+@njit(cache=True)
+def join(
+    Z: Array, linear: bool, diagonal: Array, active: Index, position: Index, k: int, U: Array, j: int, spare: Array
+) -> float:
+    """Put j at the end of the active set (the caller counts); returns its Schur complement relative to Q_jj."""
+    column_on_active(Z, linear, active, k, j, spare)
+    complement = append(U, k, spare, diagonal[j], PIVOT * diagonal[j])
+    active[k] = j
+    position[j] = k
+    return complement / diagonal[j]
+
+
+@njit(cache=True)
+def leave(active: Index, position: Index, k: int, U: Array, j: int, spare: Array) -> None:
+    """Take j out of the active set (the caller counts)."""
+    r = position[j]
+    delete(U, k, r, spare)
+    for c in range(r, k - 1):
+        active[c] = active[c + 1]
+        position[active[c]] = c
+    position[j] = -1
+
+
+@njit(cache=True, fastmath=REORDER)
+def combine_rows(Z: Array, rows: Index, weights: Array, k: int, out: Array) -> None:
+    """out += sum_c weights[c] Z[rows[c]], four rows at a time to spare memory traffic on `out`."""
+    n = out.shape[0]
+    c = 0
+    while c + 4 <= k:
+        r0, r1, r2, r3 = Z[rows[c]], Z[rows[c + 1]], Z[rows[c + 2]], Z[rows[c + 3]]
+        w0, w1, w2, w3 = weights[c], weights[c + 1], weights[c + 2], weights[c + 3]
+        for i in range(n):
+            out[i] += w0 * r0[i] + w1 * r1[i] + w2 * r2[i] + w3 * r3[i]
+        c += 4
+    while c < k:
+        row = Z[rows[c]]
+        w = weights[c]
+        for i in range(n):
+            out[i] += w * row[i]
+        c += 1
+
+
+@njit(cache=True, fastmath=REORDER)
+def multiply(Z: Array, x: Array, out: Array) -> None:
+    """out = Z x."""
+    n, d = Z.shape
+    for i in range(n):
+        row = Z[i]
+        total = 0.0
+        for c in range(d):
+            total += row[c] * x[c]
+        out[i] = total
+
+
+@njit(cache=True)
+def rates(
+    Z: Array, linear: bool, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array, da: Array, dm: Array, dw: Array
+) -> None:  # fmt: skip
+    """da_A = inv(Q_AA)(dp_A - g_A) and dm = g + Q_{:,A} da_A, where g = Qv; linear: `drive` is Z'v instead and dw scratch."""
+    for c in range(k):
+        da[c] = dp[active[c]] - g[active[c]]
+    solve_lower(U, k, da)
+    solve_upper(U, k, da)
+    if linear:
+        dw[:] = drive
+        combine_rows(Z, active, da, k, dw)
+        multiply(Z, dw, dm)
+    else:
+        dm[:] = g
+        combine_rows(Z, active, da, k, dm)
+    for c in range(k):
+        dm[active[c]] = dp[active[c]]
+
+
+@njit(cache=True)
+def follow(
+    Z: Array, linear: bool, ridge: Array, diagonal: Array, a: Array, m: Array, p: Array, q: Array, C: Array, out_level: Array,
+    state: States, active: Index, position: Index, count: Index, U: Array,
+    kind: int, moving: int, v_index: Index, v: Array, drive: Array, g: Array, dp: Array, clock: Array, t_end: float,
+    budget: int, log_t: Array, log_index: Index, log_state: Index, log_start: Index, log_which: Index, log_change: Array,
+    log_count: Index,
+) -> tuple[int, int]:  # fmt: skip
+    """Follow one leg from clock[0] to t_end; returns (why it stopped, the index of a tie or -1).
+
+    `v_index`, `v`: the driven multipliers and their rates; `drive`: Z'v (linear) or unused; `g` = Qv. In a CONTINUOUS leg
+    every change of state is logged with the change of a_A since the one before; log_count = [events, entries].
+    Each event costs O(n d + k^2) (linear) or O(n k) (kernel).
+    """
+    n = a.shape[0]
+    cap = U.shape[0]
+    da = np.empty(cap)
+    spare = np.empty(cap)
+    dm = np.empty(n)
+    dw = np.empty(Z.shape[1])
+    root = np.sqrt(diagonal)
+    idle = 0
+    last = -1
+    for _ in range(budget):
+        k = count[0]
+        if k >= cap:
+            return FACTOR_FULL, -1
+        if kind == CONTINUOUS and (log_count[0] + 1 >= log_t.shape[0] or log_count[1] + k > log_which.shape[0]):
+            return LOG_FULL, -1
+        rates(Z, linear, active, k, U, drive, g, dp, da, dm, dw)
+        mass = 0.0
+        for c in range(k):
+            mass += abs(da[c]) * root[active[c]]
+        for e in range(v.shape[0]):
+            mass += abs(v[e]) * root[v_index[e]]
+            if linear:
+                dm[v_index[e]] += ridge[v_index[e]] * v[e]
+        # Ratio test: the first index that has to change its state, and into which.
+        step = t_end - clock[0]
+        who = -1
+        to = -1
+        for c in range(k):
+            i = active[c]
+            s = state[i]
+            x = np.inf
+            target = -1
+            if s == EDGE:
+                if da[c] < 0.0:
+                    x, target = -a[i] / da[c], RIGHT
+                elif da[c] > 0.0:
+                    x, target = (C[i] - a[i]) / da[c], LEFT
+            elif s == TIE_IN:
+                if da[c] < 0.0:
+                    x, target = (C[i] - a[i]) / da[c], LEFT
+            elif da[c] > 0.0:
+                x, target = (out_level[i] - a[i]) / da[c], OUT
+            if x < step:
+                step, who, to = max(x, 0.0), i, target
+        for i in range(n):
+            s = state[i]
+            if position[i] >= 0 or i == last:
+                continue
+            noise = NOISE * root[i] * mass
+            if s == RIGHT:
+                rate = dm[i] - dp[i]
+                if rate < -noise:
+                    x = (p[i] - m[i]) / rate
+                    if x < step:
+                        step, who, to = max(x, 0.0), i, EDGE
+            elif s == LEFT:
+                rate = dm[i] - dp[i]
+                if rate > noise:
+                    x = (p[i] - m[i]) / rate
+                    if x < step:
+                        step, who, to = max(x, 0.0), i, EDGE
+                if kind != LEVELS and dm[i] < -noise:
+                    x = (q[i] - m[i]) / dm[i]
+                    if x < step:
+                        step, who, to = max(x, 0.0), i, TIE_IN
+            elif s == OUT:
+                if kind != LEVELS and dm[i] > noise:
+                    x = (q[i] - m[i]) / dm[i]
+                    if x < step:
+                        step, who, to = max(x, 0.0), i, TIE_OUT
+            elif s == MOVING and kind == RISE:
+                # It lands on the edge where m meets p with a >= 0, or right of it where a meets 0 with m >= p.
+                x = (p[i] - m[i]) / dm[i] if dm[i] > noise else (0.0 if m[i] >= p[i] else np.inf)
+                x = max(x, 0.0)
+                target = EDGE
+                if a[i] + x * v[0] < 0.0:
+                    x, target = -a[i] / v[0], RIGHT
+                if x < step:
+                    step, who, to = x, i, target
+        # Walk.
+        for c in range(k):
+            a[active[c]] += step * da[c]
+        for e in range(v.shape[0]):
+            a[v_index[e]] += step * v[e]
+        for i in range(n):
+            m[i] += step * dm[i]
+            p[i] += step * dp[i]
+        clock[0] += step
+        clock[1] += 1.0
+        if kind == CONTINUOUS:
+            start = log_count[1]
+            for c in range(k):
+                log_which[start + c] = active[c]
+                log_change[start + c] = step * da[c]
+            log_count[1] = start + k
+            e = log_count[0]
+            log_t[e] = clock[0]
+            log_index[e] = who
+            log_state[e] = to
+            log_start[e + 1] = log_count[1]
+            log_count[0] = e + 1
+        last = -1
+        if who < 0:
+            clock[0] = t_end
+            return FINISHED, -1
+        if to == TIE_IN or to == TIE_OUT:
+            if kind == CONTINUOUS:
+                return TIED, who
+            state[who] = to
+            join(Z, linear, diagonal, active, position, k, U, who, spare)
+            count[0] = k + 1
+        elif to == EDGE:
+            landed = state[who] == MOVING
+            state[who] = EDGE
+            join(Z, linear, diagonal, active, position, k, U, who, spare)
+            count[0] = k + 1
+            if landed:
+                return FINISHED, -1
+        elif state[who] == MOVING:
+            state[who] = RIGHT
+            a[who] = 0.0
+            return FINISHED, -1
+        else:
+            leave(active, position, k, U, who, spare)
+            count[0] = k - 1
+            state[who] = to
+            a[who] = 0.0 if to == RIGHT else (C[who] if to == LEFT else out_level[who])
+            if step == 0.0:
+                last = who  # rounding may ask it straight back in; let the leg advance first
+        idle = idle + 1 if step <= 1e-15 else 0
+        if idle > 4 * (n + 10):
+            return STALLED, who
+    return BUDGET, -1

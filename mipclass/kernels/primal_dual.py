@@ -1,0 +1,132 @@
+"""Primal-dual active set for one conditional QP: guess the states, solve for the active multipliers, correct the guess.
+
+The guess comes from the neighbouring partition, so two or three corrections are usual. There is no guarantee: the caller
+keeps a copy and falls back to the homotopy when this gives up (too many rounds, or a numerically dependent point).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .cholesky_update import solve_lower, solve_upper
+from .homotopy import (
+    EDGE,
+    LEFT,
+    OUT,
+    RIGHT,
+    TIE_IN,
+    TIE_OUT,
+    Array,
+    Index,
+    States,
+    column_on_active,
+    combine_rows,
+    join,
+    leave,
+)
+
+SLACK = 1e-13  # a violation below this, relative to C or to the level's scale, is rounding
+DEPENDENT = 1e-9  # a point whose Schur complement is below this share of Q_ii is left to the homotopy
+
+
+@njit(cache=True)
+def correct(
+    Q: Array, diagonal: Array, a: Array, m: Array, p: Array, q: Array, C: Array, out_level: Array, state: States,
+    active: Index, position: Index, count: Index, U: Array, moved: Index, change: Array, rounds: int,
+) -> int:  # fmt: skip
+    """Solve from the states as guessed; returns the rounds used, or -1 when it gave up (all arrays are then unusable).
+
+    `moved`, `change`: inactive points whose a has been set already but whose effect is not yet in m = Qa.
+    Each round costs O(n |A|) and O(|A|^2) for every change of state.
+    """
+    n = a.shape[0]
+    cap = U.shape[0]
+    spare = np.empty(cap)
+    da = np.empty(cap)
+    column = np.empty(cap)
+    waiting = np.empty(n, dtype=np.int64)
+    shift = np.empty(n)
+    size = moved.shape[0]
+    waiting[:size] = moved
+    shift[:size] = change
+    for used in range(rounds):
+        k = count[0]
+        for c in range(k):
+            i = active[c]
+            da[c] = (p[i] if state[i] == EDGE else q[i]) - m[i]
+        for e in range(size):
+            column_on_active(Q, False, active, k, waiting[e], column)
+            for c in range(k):
+                da[c] -= column[c] * shift[e]
+        solve_lower(U, k, da)
+        solve_upper(U, k, da)
+        combine_rows(Q, active, da, k, m)
+        combine_rows(Q, waiting, shift, size, m)
+        for c in range(k):
+            a[active[c]] += da[c]
+        size = 0
+        changes = 0
+        c = 0
+        while c < count[0]:
+            i = active[c]
+            s = state[i]
+            to = -1
+            slack = SLACK * C[i]
+            if s == EDGE:
+                if a[i] < -slack:
+                    to = RIGHT
+                elif a[i] > C[i] + slack:
+                    to = LEFT
+            elif s == TIE_IN:
+                if a[i] < C[i] - slack:
+                    to = LEFT
+            elif a[i] > out_level[i] + slack:
+                to = OUT
+            if to < 0:
+                c += 1
+                continue
+            value = 0.0 if to == RIGHT else (C[i] if to == LEFT else out_level[i])
+            leave(active, position, count[0], U, i, spare)
+            count[0] -= 1
+            state[i] = to
+            waiting[size] = i
+            shift[size] = value - a[i]
+            a[i] = value
+            size += 1
+            changes += 1
+        left = size
+        for i in range(n):
+            if position[i] >= 0:
+                continue
+            s = state[i]
+            slack = SLACK * (1.0 + diagonal[i] * C[i])
+            to = -1
+            if s == RIGHT:
+                if m[i] < p[i] - slack:
+                    to = EDGE
+            elif s == LEFT:
+                if m[i] > p[i] + slack:
+                    to = EDGE
+                elif m[i] < q[i] - slack:
+                    to = TIE_IN
+            elif m[i] > q[i] + slack:
+                to = TIE_OUT
+            if to < 0:
+                continue
+            just_left = False
+            for e in range(left):
+                just_left = just_left or waiting[e] == i
+            if just_left:
+                continue
+            if count[0] + 1 >= cap:
+                return -1
+            complement = join(Q, False, diagonal, active, position, count[0], U, i, spare)
+            count[0] += 1
+            state[i] = to
+            changes += 1
+            if complement < DEPENDENT:
+                return -1
+        if changes == 0:
+            return used + 1
+    return -1
