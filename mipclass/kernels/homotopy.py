@@ -31,7 +31,8 @@ LEVELS, CONTINUOUS, FALL, RISE = 0, 1, 2, 3  # what a leg does: move levels, fal
 FINISHED, TIED, LOG_FULL, FACTOR_FULL, STALLED, BUDGET = 0, 1, 2, 3, 4, 5  # why a leg stopped
 
 NOISE = 1e-15  # rates below this, relative to the terms they were summed from, are rounding
-PIVOT = 1e-13  # smallest Schur complement kept in the factor, relative to the diagonal
+STILL = 1e-12  # a move of w below this share of the mass is the ridge's doing: margins stand still
+PIVOT = 2e-14  # smallest Schur complement kept in the factor, relative to the diagonal
 
 
 @njit(cache=True, fastmath=REORDER)
@@ -106,22 +107,33 @@ def multiply(Z: Array, x: Array, out: Array) -> None:
 
 @njit(cache=True)
 def rates(
-    Z: Array, linear: bool, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array, da: Array, dm: Array, dw: Array
-) -> None:  # fmt: skip
-    """da_A = inv(Q_AA)(dp_A - g_A) and dm = g + Q_{:,A} da_A, where g = Qv; linear: `drive` is Z'v instead and dw scratch."""
+    Z: Array, linear: bool, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array, root: Array, driven: float,
+    da: Array, dm: Array, dw: Array,
+) -> tuple[float, bool]:  # fmt: skip
+    """da_A = inv(Q_AA)(dp_A - g_A) and dm = g + Q_{:,A} da_A, where g = Qv; linear: `drive` is Z'v and dw scratch.
+
+    Returns the mass sum_j |da_j| sqrt(Q_jj) (which includes `driven`, that of v) against which rounding is judged, and
+    whether w moves at all: when the active rows span the space it does not, and dm is left alone.
+    """
     for c in range(k):
         da[c] = dp[active[c]] - g[active[c]]
     solve_lower(U, k, da)
     solve_upper(U, k, da)
+    mass = driven
+    for c in range(k):
+        mass += abs(da[c]) * root[active[c]]
     if linear:
         dw[:] = drive
         combine_rows(Z, active, da, k, dw)
+        if dot(dw, dw) <= (STILL * mass) ** 2:
+            return mass, False
         multiply(Z, dw, dm)
     else:
         dm[:] = g
         combine_rows(Z, active, da, k, dm)
     for c in range(k):
         dm[active[c]] = dp[active[c]]
+    return mass, True
 
 
 @njit(cache=True)
@@ -145,6 +157,9 @@ def follow(
     dm = np.empty(n)
     dw = np.empty(Z.shape[1])
     root = np.sqrt(diagonal)
+    driven = 0.0
+    for e in range(v.shape[0]):
+        driven += abs(v[e]) * root[v_index[e]]
     idle = 0
     last = -1
     for _ in range(budget):
@@ -153,13 +168,9 @@ def follow(
             return FACTOR_FULL, -1
         if kind == CONTINUOUS and (log_count[0] + 1 >= log_t.shape[0] or log_count[1] + k > log_which.shape[0]):
             return LOG_FULL, -1
-        rates(Z, linear, active, k, U, drive, g, dp, da, dm, dw)
-        mass = 0.0
-        for c in range(k):
-            mass += abs(da[c]) * root[active[c]]
-        for e in range(v.shape[0]):
-            mass += abs(v[e]) * root[v_index[e]]
-            if linear:
+        mass, moves = rates(Z, linear, active, k, U, drive, g, dp, root, driven, da, dm, dw)
+        if linear and moves:
+            for e in range(v.shape[0]):
                 dm[v_index[e]] += ridge[v_index[e]] * v[e]
         # Ratio test: the first index that has to change its state, and into which.
         step = t_end - clock[0]
@@ -182,7 +193,7 @@ def follow(
                 x, target = (out_level[i] - a[i]) / da[c], OUT
             if x < step:
                 step, who, to = max(x, 0.0), i, target
-        for i in range(n):
+        for i in range(n if moves else 0):
             s = state[i]
             if position[i] >= 0 or i == last:
                 continue
@@ -222,9 +233,12 @@ def follow(
             a[active[c]] += step * da[c]
         for e in range(v.shape[0]):
             a[v_index[e]] += step * v[e]
-        for i in range(n):
-            m[i] += step * dm[i]
-            p[i] += step * dp[i]
+        if moves and step > 0.0:
+            for i in range(n):
+                m[i] += step * dm[i]
+        if kind == LEVELS:
+            for i in range(n):
+                p[i] += step * dp[i]
         clock[0] += step
         clock[1] += 1.0
         if kind == CONTINUOUS:

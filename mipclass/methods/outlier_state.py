@@ -14,7 +14,9 @@ from ..kernels.cholesky_update import append
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-RIDGE = 1e-11  # relative to Q_ii: keeps every Q_AA factorable, far below the accuracy that is claimed
+# Relative to Q_ii: keeps every Q_AA factorable, far below the accuracy that is claimed. Smooth kernels have a continuous
+# spectrum down to rounding and need more of it than a linear kernel, whose rows are either dependent or not.
+RIDGE_LINEAR, RIDGE_KERNEL = 1e-13, 1e-11
 JITTER = 1e-10  # size of the random shifts of the levels 1 and s that tell tied points apart
 EVENTS_A_CALL = 2000
 
@@ -38,7 +40,7 @@ class OutlierState:
         diagonal = np.einsum("ij,ij->i", Z, Z) if linear else np.diagonal(Z).copy()
         # A point at the origin has margin 0 whatever w is: give its row a scale so that no division by zero occurs.
         scale = np.where(diagonal > 0, diagonal, max(float(diagonal.max(initial=0.0)), 1.0))
-        self.ridge = RIDGE * scale
+        self.ridge = (RIDGE_LINEAR if linear else RIDGE_KERNEL) * scale
         if not linear:
             Z[np.arange(n), np.arange(n)] += self.ridge
         self.diagonal = diagonal + self.ridge
@@ -56,7 +58,10 @@ class OutlierState:
         self.count = np.zeros(1, dtype=np.int64)
         self.U = np.empty((64, 64))
         self.events = 0
-        self._still = np.zeros(n)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._still = np.zeros(len(self.a))
         self._nothing = np.empty(0, dtype=np.int64)
         self._no_log = (np.empty(0), self._nothing, self._nothing, self._nothing, self._nothing, np.empty(0), np.zeros(2, dtype=np.int64))
 
@@ -88,6 +93,42 @@ class OutlierState:
             loss[beyond] = (1.0 - self.s) + self.theta * (self.s - m[beyond])
         return float(0.5 * (self.a @ m) + self.C @ loss)
 
+    def restrict(self, names: Index) -> OutlierState:
+        """The same solution seen by the points in `names` alone, which must contain the active set.
+
+        The factor is shared: after a move of the restricted state, hand it back with `adopt`.
+        """
+        part = object.__new__(OutlierState)
+        part.linear, part.theta, part.s, part.jitter, part.events = self.linear, self.theta, self.s, self.jitter, 0
+        part.Z = self.Z[names] if self.linear else self.Z[np.ix_(names, names)]
+        for name in ("C", "ridge", "diagonal", "shift", "a", "m", "p", "q", "out_level", "state"):
+            setattr(part, name, getattr(self, name)[names])
+        place = np.full(len(self.a), -1, dtype=np.int64)
+        place[names] = np.arange(len(names))
+        part.position = self.position[names]
+        part.active = np.empty(len(names) + 1, dtype=np.int64)
+        part.count = self.count.copy()
+        part.active[: part.count[0]] = place[self.A]
+        part.U = self.U
+        part._begin()
+        return part
+
+    def adopt(self, part: OutlierState, names: Index, outside_margins: Array) -> None:
+        """Take over the restricted state's solution; `outside_margins` is (n,) and used where `names` has no point."""
+        self.m = outside_margins
+        for name in ("a", "m", "p", "state", "position"):
+            getattr(self, name)[names] = getattr(part, name)
+        k = part.count[0]
+        self.active[:k] = names[part.A]
+        self.count[0] = k
+        self.U = part.U
+        self.jitter = max(self.jitter, part.jitter)
+        self.events += part.events
+        self.set_theta(part.theta)
+        self.set_s(part.s)
+        out = self.state == kernel.OUT
+        self.a[out] = self.out_level[out]
+
     # ---- products with Q ---------------------------------------------------------------------------------------
 
     def product(self, index: Index, values: Array) -> tuple[Array, Array]:
@@ -98,6 +139,11 @@ class OutlierState:
             g[index] += self.ridge[index] * values
             return drive, g
         return np.empty(self.Z.shape[1]), self.Z[index].T @ values if len(index) != 1 else self.Z[index[0]] * values[0]
+
+    def pull(self) -> Array:
+        """Q (C [outlier]): the rate at which margins grow with theta before the active set answers."""
+        out = np.flatnonzero(self.outliers)
+        return self.product(out, self.C[out])[1]
 
     def refresh(self) -> float:
         """Recompute m from a; the active levels take up the drift, whose size (relative to 1) is returned."""
@@ -172,9 +218,12 @@ class OutlierState:
         level_rate: Array | None = None,
         clock: float = 0.0,
         log: Log | None = None,
+        budget: int = 0,
         stop: Callable[[], object] = lambda: None,
     ) -> tuple[int, int, float]:
-        """Run one leg to its end; returns (why it stopped, tied index, t). `stop()` is asked between chunks."""
+        """Run one leg; returns (why it stopped, tied index, t). It ends early after `budget` events (0: no budget) or
+        when `stop()`, asked every few thousand events, is not None.
+        """
         index = self._nothing if v_index is None else v_index
         values = self._still[:0] if v is None else v
         drive, g = self.product(index, values) if product is None else product
@@ -186,7 +235,7 @@ class OutlierState:
             code, who = kernel.follow(
                 self.Z, self.linear, self.ridge, self.diagonal, self.a, self.m, self.p, self.q, self.C, self.out_level,
                 self.state, self.active, self.position, self.count, self.U,
-                kind, moving, index, values, drive, g, dp, time, t_end, EVENTS_A_CALL,
+                kind, moving, index, values, drive, g, dp, time, t_end, budget or EVENTS_A_CALL,
                 *(self._no_log if log is None else log.arrays()),
             )  # fmt: skip
             self.events += int(time[1])
@@ -200,7 +249,7 @@ class OutlierState:
                 if shifted > 3:
                     raise PathStalledError(f"point {who} keeps changing its state without progress")
                 self._shift_levels()
-            elif code != kernel.BUDGET or stop() is not None:
+            elif code != kernel.BUDGET or budget or stop() is not None:
                 return code, who, float(time[0])
 
     def _shift_levels(self) -> None:
