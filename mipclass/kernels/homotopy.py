@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .cholesky_update import REORDER, append, delete, solve_lower, solve_upper
+from .cholesky_update import REORDER, append, delete, dot, solve_lower, solve_upper
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -35,14 +35,6 @@ STILL = 1e-12  # a move of w below this share of the mass is the ridge's doing: 
 PIVOT = 2e-14  # smallest Schur complement kept in the factor, relative to the diagonal
 
 
-@njit(cache=True, fastmath=REORDER)
-def dot(x: Array, y: Array) -> float:
-    total = 0.0
-    for c in range(x.shape[0]):
-        total += x[c] * y[c]
-    return total
-
-
 @njit(cache=True)
 def column_on_active(Z: Array, linear: bool, active: Index, k: int, j: int, out: Array) -> None:
     """out[c] = Q[active[c], j] for an index j outside the active set."""
@@ -53,25 +45,43 @@ def column_on_active(Z: Array, linear: bool, active: Index, k: int, j: int, out:
 
 @njit(cache=True)
 def join(
-    Z: Array, linear: bool, diagonal: Array, active: Index, position: Index, k: int, U: Array, j: int, spare: Array
-) -> float:
-    """Put j at the end of the active set (the caller counts); returns its Schur complement relative to Q_jj."""
-    column_on_active(Z, linear, active, k, j, spare)
-    complement = append(U, k, spare, diagonal[j], PIVOT * diagonal[j])
-    active[k] = j
-    position[j] = k
-    return complement / diagonal[j]
+    Z: Array, linear: bool, diagonal: Array, active: Index, position: Index, count: Index, U: Array, new: Index, spare: Array
+) -> float:  # fmt: skip
+    """Put the indices `new` at the end of the active set; returns their smallest Schur complement relative to Q_jj."""
+    k = count[0]
+    q = new.shape[0]
+    corner = np.empty((q, q))
+    floor = np.empty(q)
+    for e in range(q):
+        column_on_active(Z, linear, active, k, new[e], spare[e])
+        column_on_active(Z, linear, new, q, new[e], corner[e])
+        corner[e, e] = diagonal[new[e]]
+        floor[e] = PIVOT * diagonal[new[e]]
+    smallest = append(U, k, spare[:q], corner, floor)
+    for e in range(q):
+        active[k + e] = new[e]
+        position[new[e]] = k + e
+    count[0] = k + q
+    return smallest * PIVOT
 
 
 @njit(cache=True)
-def leave(active: Index, position: Index, k: int, U: Array, j: int, spare: Array) -> None:
-    """Take j out of the active set (the caller counts)."""
-    r = position[j]
-    delete(U, k, r, spare)
-    for c in range(r, k - 1):
-        active[c] = active[c + 1]
-        position[active[c]] = c
-    position[j] = -1
+def leave(active: Index, position: Index, count: Index, U: Array, old: Index, spare: Array) -> None:
+    """Take the indices `old` out of the active set; their order does not matter."""
+    k = count[0]
+    removed = np.empty(old.shape[0], dtype=np.int64)
+    for e in range(old.shape[0]):
+        removed[e] = position[old[e]]
+        position[old[e]] = -1
+    removed.sort()
+    delete(U, k, removed, spare)
+    to = removed[0]
+    for c in range(removed[0] + 1, k):
+        if position[active[c]] >= 0:
+            active[to] = active[c]
+            position[active[to]] = to
+            to += 1
+    count[0] = to
 
 
 @njit(cache=True, fastmath=REORDER)
@@ -153,7 +163,8 @@ def follow(
     n = a.shape[0]
     cap = U.shape[0]
     da = np.empty(cap)
-    spare = np.empty(cap)
+    spare = np.empty((1, cap))
+    one = np.empty(1, dtype=np.int64)
     dm = np.empty(n)
     dw = np.empty(Z.shape[1])
     root = np.sqrt(diagonal)
@@ -254,6 +265,7 @@ def follow(
             log_start[e + 1] = log_count[1]
             log_count[0] = e + 1
         last = -1
+        one[0] = who
         if who < 0:
             clock[0] = t_end
             return FINISHED, -1
@@ -261,13 +273,11 @@ def follow(
             if kind == CONTINUOUS:
                 return TIED, who
             state[who] = to
-            join(Z, linear, diagonal, active, position, k, U, who, spare)
-            count[0] = k + 1
+            join(Z, linear, diagonal, active, position, count, U, one, spare)
         elif to == EDGE:
             landed = state[who] == MOVING
             state[who] = EDGE
-            join(Z, linear, diagonal, active, position, k, U, who, spare)
-            count[0] = k + 1
+            join(Z, linear, diagonal, active, position, count, U, one, spare)
             if landed:
                 return FINISHED, -1
         elif state[who] == MOVING:
@@ -275,8 +285,7 @@ def follow(
             a[who] = 0.0
             return FINISHED, -1
         else:
-            leave(active, position, k, U, who, spare)
-            count[0] = k - 1
+            leave(active, position, count, U, one, spare)
             state[who] = to
             a[who] = 0.0 if to == RIGHT else (C[who] if to == LEFT else out_level[who])
             if step == 0.0:

@@ -27,6 +27,7 @@ from .homotopy import (
 )
 
 SLACK = 1e-13  # a violation below this, relative to C or to the level's scale, is rounding
+TOGETHER = 12  # changes of the factor made in one pass
 DEPENDENT = 1e-9  # a point whose Schur complement is below this share of Q_ii is left to the homotopy
 
 
@@ -42,11 +43,12 @@ def correct(
     """
     n = a.shape[0]
     cap = U.shape[0]
-    spare = np.empty(cap)
+    spare = np.empty((TOGETHER, cap))
     da = np.empty(cap)
     column = np.empty(cap)
     waiting = np.empty(n, dtype=np.int64)
     shift = np.empty(n)
+    entering = np.empty(n, dtype=np.int64)
     size = moved.shape[0]
     waiting[:size] = moved
     shift[:size] = change
@@ -66,9 +68,7 @@ def correct(
         for c in range(k):
             a[active[c]] += da[c]
         size = 0
-        changes = 0
-        c = 0
-        while c < count[0]:
+        for c in range(k):
             i = active[c]
             s = state[i]
             to = -1
@@ -83,19 +83,14 @@ def correct(
                     to = LEFT
             elif a[i] > out_level[i] + slack:
                 to = OUT
-            if to < 0:
-                c += 1
-                continue
-            value = 0.0 if to == RIGHT else (C[i] if to == LEFT else out_level[i])
-            leave(active, position, count[0], U, i, spare)
-            count[0] -= 1
-            state[i] = to
-            waiting[size] = i
-            shift[size] = value - a[i]
-            a[i] = value
-            size += 1
-            changes += 1
-        left = size
+            if to >= 0:
+                value = 0.0 if to == RIGHT else (C[i] if to == LEFT else out_level[i])
+                state[i] = to
+                waiting[size] = i
+                shift[size] = value - a[i]
+                a[i] = value
+                size += 1
+        joining = 0
         for i in range(n):
             if position[i] >= 0:
                 continue
@@ -112,21 +107,18 @@ def correct(
                     to = TIE_IN
             elif m[i] > q[i] + slack:
                 to = TIE_OUT
-            if to < 0:
-                continue
-            just_left = False
-            for e in range(left):
-                just_left = just_left or waiting[e] == i
-            if just_left:
-                continue
-            if count[0] + 1 >= cap:
-                return -1
-            complement = join(Q, False, diagonal, active, position, count[0], U, i, spare)
-            count[0] += 1
-            state[i] = to
-            changes += 1
-            if complement < DEPENDENT:
-                return -1
-        if changes == 0:
+            if to >= 0:
+                state[i] = to
+                entering[joining] = i
+                joining += 1
+        if size + joining == 0:
             return used + 1
+        if k - size + joining >= cap:
+            return -1
+        for e in range(0, size, TOGETHER):
+            leave(active, position, count, U, waiting[e : min(e + TOGETHER, size)], spare)
+        for e in range(0, joining, TOGETHER):
+            new = entering[e : min(e + TOGETHER, joining)]
+            if join(Q, False, diagonal, active, position, count, U, new, spare) < DEPENDENT:
+                return -1
     return -1

@@ -67,7 +67,7 @@ class Tracer:
     def _size(self) -> int:
         n, k = len(self.state.a), len(self.state.A)
         size = int(self.slack * (SMALLEST + k + 2 * self.batch + n // 10))
-        return n if size > 0.7 * n else size
+        return n if size > 0.6 * n else size
 
     def _adapt(self, dropped: int) -> None:
         if not dropped:

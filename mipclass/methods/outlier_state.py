@@ -186,7 +186,8 @@ class OutlierState:
             self.U[:k, :k] = cholesky(matrix, lower=False, check_finite=False)
         except np.linalg.LinAlgError:  # numerically dependent points: the update raises their pivots to the floor
             for c in range(k):
-                append(self.U, c, matrix[:c, c].copy(), matrix[c, c], kernel.PIVOT * matrix[c, c])
+                column, corner = matrix[c : c + 1].copy(), matrix[c : c + 1, c : c + 1].copy()
+                append(self.U, c, column, corner, kernel.PIVOT * corner[0])
         self.active[:k] = index
         self.position[index] = np.arange(k)
         self.count[0] = k
@@ -194,8 +195,7 @@ class OutlierState:
     def release(self, j: int) -> None:
         """Take j out of the active set if it is there."""
         if self.position[j] >= 0:
-            kernel.leave(self.active, self.position, int(self.count[0]), self.U, j, np.empty(len(self.U)))
-            self.count[0] -= 1
+            kernel.leave(self.active, self.position, self.count, self.U, np.array([j]), np.empty((1, len(self.U))))
 
     def copy_solution(self) -> tuple[Array, Array, NDArray[np.int8], Index]:
         return self.a.copy(), self.m.copy(), self.state.copy(), self.A.copy()

@@ -42,7 +42,7 @@ def by_primal_dual(state: OutlierState, j: int) -> None:
     change = np.array([target - state.a[j]])
     state.a[j] = target
     state.state[j] = kernel.OUT if falls else kernel.LEFT
-    state.reserve(int(state.count[0]) + 64)
+    state.reserve(int(state.count[0]) + 256)
     used = correct(
         state.Z, state.diagonal, state.a, state.m, state.p, state.q, state.C, state.out_level, state.state,
         state.active, state.position, state.count, state.U, np.array([j]), change, ROUNDS,
