@@ -79,6 +79,10 @@ class Rule(ABC):
         """Names of the variables that penalties speak of."""
         return ("w",)
 
+    def squared_norm(self, model: Model, values: Mapping[str, Any]) -> float:
+        """|w|^2 as the L2 penalty counts it, from decoded values."""
+        return float(sum(np.sum(np.square(values[name])) for name in self.penalised))
+
     @abstractmethod
     def formula(self) -> str:
         """The score in plain text, e.g. 'w.x + b'."""

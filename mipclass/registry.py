@@ -38,6 +38,8 @@ METHODS: dict[str, str] = {
     "box": "mipclass.methods.box:Box",
     "iis": "mipclass.methods.iis:IIS",
     "enumerate": "mipclass.methods.enumerate_supports:EnumerateSupports",
+    "outlier-path": "mipclass.methods.outlier_path:OutlierPathMethod",
+    "cccp": "mipclass.methods.cccp:CCCP",
     "gilbert": "mipclass.methods.gilbert:Gilbert",
     "rgd-tree": "mipclass.methods.rgd_tree:RGDTree",
     "slp": "mipclass.methods.successive_lp:SuccessiveLP",

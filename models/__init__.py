@@ -11,11 +11,12 @@ from .constraints import (
     RateParity,
 )
 from .false_positive import neyman_pearson, tau_fpl, tau_fpl_dual, tau_fpl_kernel
-from .losses import AverageViolation, Hinge, Logistic, Sigmoid, Squared, SquaredHinge, TopKRanking, ZeroOne
+from .losses import AverageViolation, Hinge, Logistic, Ramp, Sigmoid, Squared, SquaredHinge, TopKRanking, ZeroOne
 from .outlier_svm import HardMargin, outlier_svm
 from .penalties import L0, L1, L2
 from .polyhedral import polyhedral, rlp
-from .rules import Linear, Polyhedron
+from .robust_svm import conditional_dual, conditional_svm, robust_svm
+from .rules import Kernel, Linear, Polyhedron
 from .svm import hinge_svm
 from .topk_projection import topk_projection
 from .zero_one import zero_one
@@ -32,12 +33,14 @@ __all__ = [
     "HardMargin",
     "Hinge",
     "IntegerCoefficients",
+    "Kernel",
     "Linear",
     "Logistic",
     "MaxFeatures",
     "Model",
     "Monotone",
     "Polyhedron",
+    "Ramp",
     "RateParity",
     "Rule",
     "Sigmoid",
@@ -46,11 +49,14 @@ __all__ = [
     "Term",
     "TopKRanking",
     "ZeroOne",
+    "conditional_dual",
+    "conditional_svm",
     "hinge_svm",
     "neyman_pearson",
     "outlier_svm",
     "polyhedral",
     "rlp",
+    "robust_svm",
     "tau_fpl",
     "tau_fpl_dual",
     "tau_fpl_kernel",

@@ -13,7 +13,7 @@ from ..errors import InvalidInputError, UnsupportedProgramError
 from ..model import Declaration, Model, Term
 from .assignment import declare_polyhedral_slack, encode_polyhedral_slack
 from .errors import MARGIN_TOLERANCE, declare_errors, encode_errors
-from .rules import Polyhedron
+from .rules import Kernel, Polyhedron
 
 On = Literal["all", "positives", "negatives"]
 
@@ -97,6 +97,91 @@ class Hinge(Term):
 
     def latex(self) -> str:
         return r"\sum_i c_i\, [1 - y_i f(x_i)]_+"
+
+
+@dataclass(frozen=True)
+class Ramp(Term):
+    """sum_i weight_i l(m_i), a hinge whose slope drops to theta below the cut-off s (Suzumura et al. 2014, (2) corrected):
+
+        l(m) = [1 - m]_+  for m >= s,     1 - s + theta (s - m)  for m < s,        0 <= theta <= 1,  s <= 0.
+
+    theta = 1 is the hinge; theta = 0 charges an outlier 1 - s however far it is. As a program, with a binary outlier_i:
+    l = slack_i + (1 - s) outlier_i + theta beyond_i,  slack_i >= 1 - m_i where outlier_i = 0,  beyond_i >= s - m_i where it is 1.
+    """
+
+    theta: float = 0.0
+    s: float = 0.0
+    merges_points = True
+
+    def __post_init__(self) -> None:
+        check_ramp(self.theta, self.s)
+
+    def of_margin(self, margins: Array) -> Array:
+        beyond = (1.0 - self.s) + self.theta * (self.s - margins)
+        return np.where(margins >= self.s, np.maximum(0.0, 1.0 - margins), beyond)
+
+    def declare(self, d: Declaration, coefficient: float) -> None:
+        weights, labels = coefficient * d.points.weights, d.points.first
+        if self.theta == 1:
+            d.builder.minimize(weights @ declare_slack(d))
+            return
+        margins, reach = d.margins, _margin_reach(d)
+        outlier = d.builder.binaries("outlier", labels=labels)
+        slack = d.builder.variables("slack", labels=labels, lower=0.0)
+        d.builder.subject_to("inlier", margins + slack >= 1, when=(outlier, 0), big_m=1.0 + reach, labels=labels)
+        d.builder.minimize(weights @ slack + (1.0 - self.s) * weights @ outlier)
+        if self.theta > 0:
+            beyond = d.builder.variables("beyond", labels=labels, lower=0.0)
+            d.builder.subject_to(
+                "beyond", margins + beyond >= self.s, when=(outlier, 1), big_m=self.s + reach, labels=labels
+            )
+            d.builder.minimize(self.theta * weights @ beyond)
+
+    def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
+        if self.theta == 1:
+            return {}
+        margins = d.model.margins(values)[d.points.first]
+        outlier = margins < self.s
+        start = {"outlier": outlier.astype(np.float64), "slack": np.where(outlier, 0.0, np.maximum(0.0, 1.0 - margins))}
+        return start | {"beyond": np.where(outlier, self.s - margins, 0.0)}
+
+    def value(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(model.weights @ self.of_margin(model.margins(values)))
+
+    def formula(self) -> str:
+        return f"sum_i weight_i ramp(margin_i; theta={self.theta:g}, s={self.s:g})"
+
+    def latex(self) -> str:
+        return rf"\sum_i c_i\, \ell(y_i f(x_i);\, \theta={self.theta:g}, s={self.s:g})"
+
+
+def check_ramp(theta: Any, s: Any) -> None:
+    numbers = all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in (theta, s))
+    if not numbers or not 0 <= theta <= 1:
+        raise InvalidInputError(f"theta, the weight of an outlier, must be a number from 0 to 1; got {theta!r}.")
+    if not -np.inf < s <= 0:
+        raise InvalidInputError(f"s, the cut-off margin below which a point is an outlier, must be <= 0; got {s!r}.")
+
+
+def _margin_reach(d: Declaration) -> Any:
+    """|m_i| <= reach_i at an optimum, since w = 0 costs no more than sum_i weight_i; infinite when w or b is free."""
+    from .penalties import L2
+
+    found = d.model.term(L2)
+    rule = d.model.rule
+    if found is None or found[0] <= 0 or d.model.constraints or getattr(rule, "intercept", False) is True:
+        return np.inf
+    zero = sum(c * float(d.data.weights.sum()) for c, term in d.model.terms if isinstance(term, Ramp | Hinge))
+    if any(term.is_loss and not isinstance(term, Ramp | Hinge) for _, term in d.model.terms):
+        return np.inf
+    radius = float(np.sqrt(zero / found[0]))
+    if isinstance(rule, Kernel):
+        norms = np.diagonal(rule.training_gram(d.data.X, d.points.first))
+    else:
+        X = d.points.X
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if hasattr(X, "multiply") else (X**2).sum(axis=1)
+        norms = norms + (1.0 if getattr(rule, "intercept", False) == "penalised" else 0.0)
+    return radius * np.sqrt(norms)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class L2(Term):
             d.builder.add_square(block, coefficient)
 
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
-        return float(np.sum(_penalised(model, values) ** 2))
+        return model.rule.squared_norm(model, values)
 
     def formula(self) -> str:
         return "|w|_2^2"

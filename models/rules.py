@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Array, Data
 from ..errors import InvalidInputError
 from ..expression import Affine, Variables
-from ..model import Declaration, Rule
+from ..model import Declaration, Model, Rule
 from ..result import Values
 
 
@@ -148,3 +148,137 @@ class Polyhedron(Rule):
 
     def formula(self) -> str:
         return "min_j (g_j - v_j.x)" if self.inside == "positive" else "max_j (v_j.x - g_j)"
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel(Rule):
+    """score = sum_j c_j (k(x_j, x) + offset) over the training points x_j.
+
+    kernel : "rbf" exp(-gamma |x - x'|^2), "poly" (gamma x.x' + coef0)^degree, "linear" x.x', "precomputed" (X is then the
+        matrix of k between its points and the training points), or a function of two matrices of points.
+    gamma : a number, or None for 1 / number of features.
+    offset : a constant added to the kernel, which is an offset penalised like a weight; 0 for none.
+
+    In a program the rule is w.F_i, where the rows of F are the points' coordinates in the span of the training points
+    (F F' = the kernel matrix), so that L2() is c'Kc and every loss that needs an affine score applies.
+    """
+
+    kernel: str | Callable[[Any, Any], Any] = "rbf"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 0.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not callable(self.kernel) and self.kernel not in ("rbf", "poly", "linear", "precomputed"):
+            raise InvalidInputError(
+                f"kernel must be 'rbf', 'poly', 'linear', 'precomputed' or a function of two matrices; got {self.kernel!r}."
+            )
+        if self.gamma is not None and not 0 < self.gamma < np.inf:
+            raise InvalidInputError(f"Kernel(gamma=...) must be a positive number or None for 1/d; got {self.gamma!r}.")
+        if not 0 <= self.offset < np.inf:
+            raise InvalidInputError(f"Kernel(offset=...) must be a number >= 0; got {self.offset!r}.")
+
+    def gram(self, X: Any, points: Any) -> Array:
+        """k(x, x_j) + offset for the rows x of X and x_j of points; for "precomputed", X itself (plus offset)."""
+        if self.kernel == "precomputed":
+            K = np.array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        elif callable(self.kernel):
+            K = np.array(self.kernel(X, points), dtype=np.float64)
+            if K.shape != (X.shape[0], points.shape[0]):
+                raise InvalidInputError(
+                    f"the kernel function must return shape {(X.shape[0], points.shape[0])}; got {K.shape}."
+                )
+        else:
+            K = np.asarray((X @ points.T).toarray() if hasattr(X, "toarray") else X @ points.T, dtype=np.float64)
+            gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
+            if self.kernel == "poly":
+                K = (gamma * K + self.coef0) ** self.degree
+            elif self.kernel == "rbf":
+                K *= -2.0
+                K += _squared_norms(X)[:, None]
+                K += _squared_norms(points)
+                np.maximum(K, 0.0, out=K)
+                K *= -gamma
+                np.exp(K, out=K)
+        if self.offset:
+            K += self.offset
+        return K
+
+    def training_gram(self, X: Any, rows: Any) -> Array:
+        """The kernel matrix of the training rows `rows`, symmetric to the last bit; refused when it has no square root."""
+        if self.kernel == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise InvalidInputError(f"a precomputed kernel matrix must be square; got shape {tuple(X.shape)}.")
+            K = self.gram(X, X)[np.ix_(rows, rows)]
+        else:
+            K = self.gram(X[rows], X[rows])
+        scale = max(float(np.abs(np.diagonal(K)).max(initial=0.0)), 1e-300)
+        if not np.isfinite(K).all():
+            raise InvalidInputError(
+                "the kernel matrix holds NaN or infinite values; scale the data or lower the degree."
+            )
+        if float(np.abs(K - K.T).max()) > 1e-8 * scale:
+            raise InvalidInputError("the kernel matrix is not symmetric; a kernel must satisfy k(x, x') = k(x', x).")
+        # A positive semidefinite matrix has |K_ij| <= sqrt(K_ii K_jj); this catches most wrong ones at once.
+        root = np.sqrt(np.maximum(np.diagonal(K), 0.0))
+        if float(np.diagonal(K).min()) < -1e-10 * scale or (np.abs(K) > np.outer(root, root) + 1e-8 * scale).any():
+            raise not_positive_semidefinite()
+        return np.asarray(0.5 * (K + K.T))
+
+    def _factor(self, X: Any, rows: Any) -> tuple[Array, Array]:
+        """(V, root) with V diag(root) the coordinates F of the training points."""
+        K = self.training_gram(X, rows)
+        values, vectors = np.linalg.eigh(K)
+        if values[0] < -1e-8 * max(values[-1], 0.0):
+            raise not_positive_semidefinite(float(values[0]))
+        keep = values > 1e-12 * values[-1]
+        return vectors[:, keep], np.sqrt(values[keep])
+
+    def variables(self, data: Data) -> dict[str, Affine]:
+        return {}
+
+    def declare(self, d: Declaration) -> None:
+        V, root = self._factor(d.data.X, d.points.first)
+        w = d.builder.variables("w", len(root))
+        d.scores = (V * root) @ w
+
+    def decode(self, d: Declaration, values: Values) -> Values:
+        V, root = self._factor(d.data.X, d.points.first)
+        c = np.zeros(d.data.n)
+        c[d.points.first] = V @ (values["w"] / root)
+        return self.values(c, d.data.X)
+
+    def values(self, c: Array, X: Any) -> Values:
+        """Decoded values: the coefficients and, unless precomputed, the training points that they belong to."""
+        return {"c": c} if self.kernel == "precomputed" else {"c": c, "points": X}
+
+    def scores(self, values: Mapping[str, Any], X: Any) -> Array:
+        c = np.asarray(values["c"], dtype=np.float64)
+        used = np.flatnonzero(c)
+        if self.kernel == "precomputed":
+            return np.asarray(self.gram(X[:, used], X) @ c[used])
+        return np.asarray(self.gram(X, values["points"][used]) @ c[used])
+
+    def squared_norm(self, model: Model, values: Mapping[str, Any]) -> float:
+        return float(np.asarray(values["c"]) @ self.scores(values, model.X))
+
+    def formula(self) -> str:
+        name = self.kernel if isinstance(self.kernel, str) else "own"
+        return f"sum_j c_j k(x_j, x) with the {name} kernel" + (f" + {self.offset:g}" if self.offset else "")
+
+    def latex(self) -> str:
+        return r"\sum_j c_j k(x_j, x)"
+
+
+def not_positive_semidefinite(eigenvalue: float | None = None) -> InvalidInputError:
+    found = "" if eigenvalue is None else f" (smallest eigenvalue {eigenvalue:.3g})"
+    return InvalidInputError(
+        f"the kernel matrix is not positive semidefinite{found}, so it is no inner product and the problem has no minimum in w. "
+        "Use a valid kernel, or clip the negative eigenvalues first."
+    )
+
+
+def _squared_norms(X: Any) -> Array:
+    squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
+    return np.asarray(squares, dtype=np.float64).ravel()

@@ -11,13 +11,22 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .cholesky_update import REORDER
+from .random import State, below
 
 Array = NDArray[np.float64]
 
 
 @njit(cache=True, fastmath=REORDER)
 def linear_descent(
-    Z: Array, lower: Array, upper: Array, a: Array, w: Array, diagonal: Array, tolerance: float, passes: int, seed: int
+    Z: Array,
+    lower: Array,
+    upper: Array,
+    a: Array,
+    w: Array,
+    diagonal: Array,
+    tolerance: float,
+    passes: int,
+    random: State,
 ) -> tuple[int, float]:
     """At most `passes` sweeps in random order; returns (sweeps made, largest projected gradient of the last full sweep).
 
@@ -25,7 +34,6 @@ def linear_descent(
     go straight to their better bound.
     """
     n, d = Z.shape
-    np.random.seed(seed)
     order = np.arange(n)
     size = n
     shrink_high = np.inf
@@ -35,7 +43,7 @@ def linear_descent(
         high = -np.inf
         low = np.inf
         for s in range(size):
-            r = np.random.randint(s, size)
+            r = s + below(random, size - s)
             order[s], order[r] = order[r], order[s]
         s = 0
         while s < size:

@@ -7,7 +7,7 @@ Every index has a state. With margins m = Qa, inlier level p_i (about 1) and cut
     TIE_IN  m = q, a >= C (inlier)        TIE_OUT  m = q, a <= C theta (outlier)        MOVING   a driven by v
 
 EDGE, TIE_IN and TIE_OUT form the active set A, whose matrix has the factor U (see cholesky_update). A leg moves the
-driven multipliers by v per unit of t and the levels by dp; A answers with da_A = inv(Q_AA)(dp_A - (Qv)_A), the margins
+driven multipliers by v per unit of t and the levels by dp, dq; A answers with da_A = inv(Q_AA)(dl_A - (Qv)_A), the margins
 move by dm = Qv + Q_{:,A} da_A, and the leg is straight until an index has to change its state.
 
 The data come as one matrix: either rows y_i x_i (linear; then Q_ij = Z_i.Z_j + ridge_i [i=j]) or Q itself with the ridge
@@ -117,16 +117,19 @@ def multiply(Z: Array, x: Array, out: Array) -> None:
 
 @njit(cache=True)
 def rates(
-    Z: Array, linear: bool, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array, root: Array, driven: float,
-    da: Array, dm: Array, dw: Array,
+    Z: Array, linear: bool, state: States, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array, dq: Array,
+    root: Array, driven: float, da: Array, dm: Array, dw: Array,
 ) -> tuple[float, bool]:  # fmt: skip
-    """da_A = inv(Q_AA)(dp_A - g_A) and dm = g + Q_{:,A} da_A, where g = Qv; linear: `drive` is Z'v and dw scratch.
+    """da_A = inv(Q_AA)(dl_A - g_A) and dm = g + Q_{:,A} da_A, where g = Qv and dl is dp on the edge, dq on ties.
+
+    In the linear case `drive` is Z'v and dw scratch.
 
     Returns the mass sum_j |da_j| sqrt(Q_jj) (which includes `driven`, that of v) against which rounding is judged, and
     whether w moves at all: when the active rows span the space it does not, and dm is left alone.
     """
     for c in range(k):
-        da[c] = dp[active[c]] - g[active[c]]
+        i = active[c]
+        da[c] = (dp[i] if state[i] == EDGE else dq[i]) - g[i]
     solve_lower(U, k, da)
     solve_upper(U, k, da)
     mass = driven
@@ -142,7 +145,8 @@ def rates(
         dm[:] = g
         combine_rows(Z, active, da, k, dm)
     for c in range(k):
-        dm[active[c]] = dp[active[c]]
+        i = active[c]
+        dm[i] = dp[i] if state[i] == EDGE else dq[i]
     return mass, True
 
 
@@ -150,7 +154,7 @@ def rates(
 def follow(
     Z: Array, linear: bool, ridge: Array, diagonal: Array, a: Array, m: Array, p: Array, q: Array, C: Array, out_level: Array,
     state: States, active: Index, position: Index, count: Index, U: Array,
-    kind: int, moving: int, v_index: Index, v: Array, drive: Array, g: Array, dp: Array, clock: Array, t_end: float,
+    kind: int, moving: int, v_index: Index, v: Array, drive: Array, g: Array, dp: Array, dq: Array, clock: Array, t_end: float,
     budget: int, log_t: Array, log_index: Index, log_state: Index, log_start: Index, log_which: Index, log_change: Array,
     log_count: Index,
 ) -> tuple[int, int]:  # fmt: skip
@@ -179,7 +183,10 @@ def follow(
             return FACTOR_FULL, -1
         if kind == CONTINUOUS and (log_count[0] + 1 >= log_t.shape[0] or log_count[1] + k > log_which.shape[0]):
             return LOG_FULL, -1
-        mass, moves = rates(Z, linear, active, k, U, drive, g, dp, root, driven, da, dm, dw)
+        mass, moves = rates(Z, linear, state, active, k, U, drive, g, dp, dq, root, driven, da, dm, dw)
+        if kind == LEVELS and not moves:
+            dm[:] = 0.0
+            moves = True
         if linear and moves:
             for e in range(v.shape[0]):
                 dm[v_index[e]] += ridge[v_index[e]] * v[e]
@@ -221,13 +228,15 @@ def follow(
                     x = (p[i] - m[i]) / rate
                     if x < step:
                         step, who, to = max(x, 0.0), i, EDGE
-                if kind != LEVELS and dm[i] < -noise:
-                    x = (q[i] - m[i]) / dm[i]
+                rate = dm[i] - dq[i]
+                if rate < -noise:
+                    x = (q[i] - m[i]) / rate
                     if x < step:
                         step, who, to = max(x, 0.0), i, TIE_IN
             elif s == OUT:
-                if kind != LEVELS and dm[i] > noise:
-                    x = (q[i] - m[i]) / dm[i]
+                rate = dm[i] - dq[i]
+                if rate > noise:
+                    x = (q[i] - m[i]) / rate
                     if x < step:
                         step, who, to = max(x, 0.0), i, TIE_OUT
             elif s == MOVING and kind == RISE:
@@ -250,6 +259,7 @@ def follow(
         if kind == LEVELS:
             for i in range(n):
                 p[i] += step * dp[i]
+                q[i] += step * dq[i]
         clock[0] += step
         clock[1] += 1.0
         if kind == CONTINUOUS:
@@ -269,7 +279,7 @@ def follow(
         if who < 0:
             clock[0] = t_end
             return FINISHED, -1
-        if to == TIE_IN or to == TIE_OUT:
+        if to >= TIE_IN:
             if kind == CONTINUOUS:
                 return TIED, who
             state[who] = to

@@ -1,160 +1,149 @@
-"""The outlier path: OP-theta and OP-s of Suzumura et al. (2014)."""
+"""outlier-path: a path of local solutions of the robust SVM, OP-theta and OP-s of Suzumura et al. (2014)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import homotopy as kernel
-from ..result import Status
+from ..models.rules import not_positive_semidefinite
+from ..options import Option, Options, one_of
+from ..result import Claim, Outcome, Status
 from ..run import Run
-from .outlier_state import Log, OutlierState, PathStalledError
-from .outlier_steps import DSolver, by_homotopy, by_primal_dual, jump
-from .solution_path import OutlierPath, Step
-from .working_set import SMALLEST, Batch
+from .base import Method
+from .conditional_qp import by_backend
+from .local_optimality import local_optimality
+from .outlier_state import OutlierState, PathStalledError
+from .outlier_steps import DSolver, by_homotopy, by_primal_dual
+from .robust_problem import RobustProblem, read, refusal
+from .solution_path import Memory, OutlierPath, Parameter, difference
+from .svm_start import solve_svm
+from .tracer import Tracer
 
 Array = NDArray[np.float64]
 
-REFRESH_EVERY = 4000  # events after which margins are recomputed from the multipliers
+
+def _is_name(value: Any) -> str | None:
+    return None if isinstance(value, str) else "'auto', 'homotopy', 'primal-dual' or the name of a backend for QPs"
 
 
-@dataclass
-class Tracer:
-    """Carries a state along the path, batch by batch, and records the breakpoints."""
+class OutlierPathMethod(Method):
+    """0.5 * L2() + C * Ramp(theta, s), rule Linear or Kernel.
 
-    state: OutlierState
-    path: OutlierPath
-    run: Run
-    change_sides: DSolver
-    batch: int = 16
-    slack: float = 1.0
-    _refreshed: int = field(default=0, repr=False)
+    Starts at the SVM and follows local solutions while theta falls from 1 (with s fixed) or s rises from the smallest margin
+    (with theta fixed) to the values asked for. extra["path"] is the OutlierPath, extra["violation"] the largest violation
+    of the conditions for a local optimum, recomputed from the data.
+    """
 
-    def trace(self, until: float) -> Status | None:
-        """Move the path's parameter to `until`; returns why it stopped early, or None."""
-        advance = self._advance_s if self.path.parameter == "s" else self._advance_theta
-        while True:
-            status = self.run.stop()
-            if status is not None:
-                return status
-            batch = Batch(self.state, self._size(), 2 * self.batch if self.path.parameter == "s" else 0)
-            try:
-                finished = advance(batch, until)
-            except PathStalledError:
-                if len(batch.names) == len(self.state.a) and len(batch.checkpoints) == 1:
-                    return Status.NUMERICAL_ERROR
-                finished = False
-                self.slack *= 2.0
-            dropped = batch.commit(self.path)
-            self._adapt(dropped)
-            state = self.state
-            self.run.report(
-                objective=self.path.objective[-1],
-                iterations=state.events,
-                theta=state.theta,
-                s=state.s,
-                outliers=int(state.outliers.sum()),
-            )
-            if finished and dropped == 0:
-                self.path.complete = True
-                return None
-            if state.events - self._refreshed > REFRESH_EVERY:
-                state.refresh()
-                self._refreshed = state.events
+    name: ClassVar[str] = "outlier-path"
+    promise: ClassVar[str] = "local: an exact path of local optima from the SVM to the robust SVM"
+    options: ClassVar[Options] = {
+        "path": Option("theta", "which parameter moves, 'theta' or 's'", one_of("theta", "s")),
+        "d_step": Option(
+            "auto",
+            "who solves the conditional QPs: 'homotopy', 'primal-dual', a backend such as 'osqp', or 'auto' (homotopy for a "
+            "linear rule, primal-dual for a kernel)",
+            _is_name,
+        ),
+    }
 
-    def _size(self) -> int:
-        n, k = len(self.state.a), len(self.state.A)
-        size = int(self.slack * (SMALLEST + k + 2 * self.batch + n // 10))
-        return n if size > 0.6 * n else size
+    def refuses(self, problem: Any) -> str | None:
+        return refusal(problem)
 
-    def _adapt(self, dropped: int) -> None:
-        if not dropped:
-            self.batch = min(self.batch + max(1, self.batch // 4), 64)
-        elif self.batch > 4:
-            self.batch = max(4, self.batch // 2)
-        else:
-            self.slack = min(1.25 * self.slack, 1e6)
+    def solve(self, problem: Any, run: Run) -> Outcome:
+        robust = read(problem)
+        path, status = follow_path(robust, run, run.options["path"], run.options["d_step"])
+        alpha = path.alpha(-1)
+        values = robust.values(alpha)
+        outliers = np.zeros(problem.data.n, dtype=bool)
+        kept = problem.points.point_of >= 0
+        outliers[kept] = path.outliers(-1)[problem.points.point_of[kept]]
+        margins = problem.margins(values)[problem.points.first]
+        check = local_optimality(alpha, margins, robust.C, robust.theta, robust.s, scale=robust.margin_scale(alpha))
+        convex = robust.theta == 1.0
+        claim: Claim = "proven" if convex and status is None else ("local" if path.complete else "heuristic")
+        objective = float(problem.recount(values))
+        return Outcome(
+            status=status or Status.OPTIMAL,
+            claim=claim,
+            values=values,
+            objective=objective,
+            bound=objective - 1e-8 * max(1.0, abs(objective)) if claim == "proven" else None,
+            iterations=len(path),
+            raw_status=path.note or ("path complete" if path.complete else "path stopped early"),
+            extra={"path": path, "outliers": outliers, "alpha": alpha, "violation": check.violation},
+        )
 
-    def _advance_s(self, batch: Batch, until: float) -> bool:
-        """Raise the cut-off past at most `self.batch` jumps; true when it reaches `until`."""
-        part = batch.part
-        for _ in range(self.batch):
-            margins = np.where(part.state == kernel.LEFT, part.m - part.jitter * part.shift, np.inf)
-            j = int(margins.argmin()) if len(margins) else -1
-            level = float(margins[j]) if j >= 0 else np.inf
-            if level > batch.frontier:
-                return False if batch.frontier < until else self._end(batch, until)
-            if level >= until:
-                return self._end(batch, until)
-            part.set_s(max(level, part.s))
-            jump(part, j, self.change_sides)
-            batch.record("jump", j)
-            batch.checkpoint()
-            if self.run.stop() is not None:
-                break
-        return False
 
-    def _end(self, batch: Batch, until: float) -> bool:
-        batch.part.set_s(until)
-        batch.record("end", -1)
-        batch.checkpoint()
-        return True
+def follow_path(
+    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str = "auto"
+) -> tuple[OutlierPath, Status | None]:
+    """The path from the SVM to (theta, s) of `robust`; the status says why it stopped early, or is None."""
+    change_sides, restrict = _d_solver(d_step, robust.linear)
+    Z = robust.Z if robust.linear else robust.Z.copy()
+    state = OutlierState(Z, robust.C, linear=robust.linear, seed=run.seed)
+    path = OutlierPath(parameter, robust.y, robust.C)
+    try:
+        solve_svm(state, run.seed)
+    except PathStalledError:
+        _first(path, state)
+        return path, Status.NUMERICAL_ERROR
+    if not robust.linear and 0.5 * float(state.a @ state.true_margins()) < -1e-8 * float(
+        state.C @ np.abs(state.diagonal)
+    ):
+        raise not_positive_semidefinite()
+    until = robust.theta if parameter == "theta" else robust.s
+    smallest = float(state.true_margins().min())
+    if parameter == "theta":
+        state.set_s(robust.s)
+        state.state[(state.state == kernel.LEFT) & (state.m < state.q)] = kernel.OUT
+    else:
+        state.set_s(min(smallest, robust.s))
+        state.set_theta(robust.theta)
+    if smallest >= robust.s:
+        path.note = "no outliers: every margin of the SVM is above the cut-off, so the path is the SVM itself"
+    elif robust.theta == 1.0:
+        path.note = "theta = 1 is the hinge loss: the SVM itself"
+        state.set_theta(1.0)
+    _first(path, state)
+    if path.note:
+        path.complete = True
+        if path.values[0] != until and parameter == "theta":
+            state.set_theta(until)
+            _add(path, state, "end")
+        elif path.values[0] != until:
+            state.set_s(until)
+            _add(path, state, "end")
+        return path, None
+    tracer = Tracer(state, path, run, change_sides, restrict=restrict)
+    status = tracer.trace(until)
+    return path, status
 
-    def _advance_theta(self, batch: Batch, until: float) -> bool:
-        """Lower theta past at most 4 `self.batch` events; true when it reaches `until`."""
-        part = batch.part
-        budget = 4 * self.batch
-        pull = self.state.pull()[batch.names]
-        out = self.state.outliers
-        pull_w = self.state.Z[out].T @ self.state.C[out] if part.linear else np.empty(len(part.a))
-        counted = part.outliers
-        log = Log()
-        while budget > 0:
-            now = part.outliers
-            for j in np.flatnonzero(now != counted):
-                drive, g = part.product(np.array([j]), np.array([part.C[j] if now[j] else -part.C[j]]))
-                pull += g
-                if part.linear:
-                    pull_w += drive
-            counted = now
-            out = np.flatnonzero(now)
-            log.clear()
-            code, who, t = part.leg(
-                kernel.CONTINUOUS, 1.0 - until, v_index=out, v=-part.C[out], product=(-pull_w, -pull),
-                clock=1.0 - part.theta, log=log, budget=budget,
-            )  # fmt: skip
-            budget -= max(1, int(log.count[0]))
-            self._record_leg(batch, log)
-            part.set_theta(until if code == kernel.FINISHED else 1.0 - t)
-            part.a[out] = part.out_level[out]
-            if code == kernel.FINISHED:
-                batch.checkpoint()
-                return True
-            if code == kernel.TIED:
-                jump(part, who, self.change_sides)
-                batch.record("jump", who)
-            batch.checkpoint()
-            if self.run.stop() is not None:
-                break
-        return False
 
-    def _record_leg(self, batch: Batch, log: Log) -> None:
-        """Turn the events of a continuous leg into breakpoints."""
-        names, nothing = batch.names, np.empty(0, dtype=np.int64)
-        none, no_state = np.empty(0, dtype=bool), np.empty(0, dtype=np.int8)
-        s, rest, state = batch.part.s, batch.memory.rest, batch.memory.state
-        for e in range(int(log.count[0])):
-            entries = slice(int(log.start[e]), int(log.start[e + 1]))
-            which, change = log.which[entries], log.change[entries].copy()
-            rest[which] += change
-            who, to = int(log.index[e]), int(log.state[e])
-            theta = max(0.0, 1.0 - float(log.t[e]))
-            event = "end" if who < 0 else ("tie" if to >= kernel.TIE_IN else "RELO"[to])
-            restated, states = nothing, no_state
-            if who >= 0 and to < kernel.TIE_IN:
-                restated, states = names[who : who + 1], np.array([to], dtype=np.int8)
-                state[who] = to
-            point = int(names[who]) if who >= 0 else -1
-            batch.steps.append(Step(theta, s, event, point, names[which], change, nothing, none, restated, states))
+def _d_solver(d_step: str, linear: bool) -> tuple[DSolver, bool]:
+    """The D-step and whether the path may be followed on a working set."""
+    if d_step == "homotopy" or (linear and d_step in ("auto", "primal-dual")):
+        return by_homotopy, True
+    if d_step in ("auto", "primal-dual"):
+        return by_primal_dual, True
+    return by_backend(d_step), False
+
+
+def _first(path: OutlierPath, state: OutlierState) -> None:
+    _add(path, state, "start")
+
+
+def _add(path: OutlierPath, state: OutlierState, event: str) -> None:
+    """Record the whole state as a breakpoint."""
+    n = len(state.a)
+    if len(path):
+        rest, out, states = path.alpha(-1) - path.theta[-1] * path.C * path.outliers(-1), path.outliers(-1), state.state
+    else:
+        rest, out, states = np.zeros(n), np.zeros(n, dtype=bool), np.full(n, kernel.RIGHT, dtype=np.int8)
+    step, _ = difference(
+        state.a, state.out_level, state.outliers, state.state, Memory(rest, out, states.copy()), np.arange(n),
+        theta=state.theta, s=state.s, event=event, point=-1,
+    )  # fmt: skip
+    path.add(step, state.objective())

@@ -63,7 +63,15 @@ class OutlierState:
     def _begin(self) -> None:
         self._still = np.zeros(len(self.a))
         self._nothing = np.empty(0, dtype=np.int64)
-        self._no_log = (np.empty(0), self._nothing, self._nothing, self._nothing, self._nothing, np.empty(0), np.zeros(2, dtype=np.int64))
+        self._no_log = (
+            np.empty(0),
+            self._nothing,
+            self._nothing,
+            self._nothing,
+            self._nothing,
+            np.empty(0),
+            np.zeros(2, dtype=np.int64),
+        )
 
     # ---- views -------------------------------------------------------------------------------------------------
 
@@ -73,12 +81,12 @@ class OutlierState:
 
     @property
     def outliers(self) -> NDArray[np.bool_]:
-        return (self.state == kernel.OUT) | (self.state == kernel.TIE_OUT)
+        return np.asarray((self.state == kernel.OUT) | (self.state == kernel.TIE_OUT))
 
     def ties(self) -> Index:
         A = self.A
         states = self.state[A]
-        return A[(states == kernel.TIE_IN) | (states == kernel.TIE_OUT)]
+        return np.asarray(A[(states == kernel.TIE_IN) | (states == kernel.TIE_OUT)])
 
     def true_margins(self) -> Array:
         """y_i f(x_i) without the ridge."""
@@ -215,7 +223,8 @@ class OutlierState:
         v_index: Index | None = None,
         v: Array | None = None,
         product: tuple[Array, Array] | None = None,
-        level_rate: Array | None = None,
+        dp: Array | None = None,
+        dq: Array | None = None,
         clock: float = 0.0,
         log: Log | None = None,
         budget: int = 0,
@@ -228,14 +237,15 @@ class OutlierState:
         values = self._still[:0] if v is None else v
         drive, g = self.product(index, values) if product is None else product
         time = np.array([clock, 0.0])
-        dp = self._still if level_rate is None else level_rate
+        dp = self._still if dp is None else dp
+        dq = self._still if dq is None else dq
         shifted = 0
         while True:
             before = self.count[0]
             code, who = kernel.follow(
                 self.Z, self.linear, self.ridge, self.diagonal, self.a, self.m, self.p, self.q, self.C, self.out_level,
                 self.state, self.active, self.position, self.count, self.U,
-                kind, moving, index, values, drive, g, dp, time, t_end, budget or EVENTS_A_CALL,
+                kind, moving, index, values, drive, g, dp, dq, time, t_end, budget or EVENTS_A_CALL,
                 *(self._no_log if log is None else log.arrays()),
             )  # fmt: skip
             self.events += int(time[1])
@@ -251,6 +261,13 @@ class OutlierState:
                 self._shift_levels()
             elif code != kernel.BUDGET or budget or stop() is not None:
                 return code, who, float(time[0])
+
+    def move_levels(self, p: Array, q: Array) -> None:
+        """Follow the solution while the levels go from where they are to p and q."""
+        with np.errstate(invalid="ignore"):
+            dq = np.where(np.isfinite(q), q - self.q, 0.0)
+        self.leg(kernel.LEVELS, 1.0, dp=p - self.p, dq=dq)
+        self.p, self.q = p, q
 
     def _shift_levels(self) -> None:
         """Enlarge the random shifts of the inactive points' levels tenfold: tied points part."""

@@ -216,7 +216,7 @@ class OutlierPath:
         positive = np.asarray(y) > 0
         weights = np.ones(len(positive)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         parts = [((block > 0) != positive) @ weights for _, block in self.score_blocks(K)]
-        return np.concatenate(parts) / weights.sum()
+        return np.asarray(np.concatenate(parts) / weights.sum())
 
 
 def difference(
