@@ -31,8 +31,9 @@ LEVELS, CONTINUOUS, FALL, RISE = 0, 1, 2, 3  # what a leg does: move levels, fal
 FINISHED, TIED, LOG_FULL, FACTOR_FULL, STALLED, BUDGET = 0, 1, 2, 3, 4, 5  # why a leg stopped
 
 NOISE = 1e-15  # rates below this, relative to the terms they were summed from, are rounding
-STILL = 1e-12  # a move of w below this share of the mass is the ridge's doing: margins stand still
-PIVOT = 2e-14  # smallest Schur complement kept in the factor, relative to the diagonal
+STILL = 1e-14  # a move of w below this share of the mass is rounding: margins stand still
+PIVOT = 2e-14  # kernel case: smallest Schur complement kept in the factor, relative to the diagonal
+DEPENDENT = 1e-24  # linear case: a row whose part outside the span of the active rows is smaller (squared) lies in the span
 
 
 @njit(cache=True)
@@ -44,10 +45,50 @@ def column_on_active(Z: Array, linear: bool, active: Index, k: int, j: int, out:
 
 
 @njit(cache=True)
+def join_row(
+    Z: Array, diagonal: Array, active: Index, position: Index, count: Index, U: Array, j: int, spare: Array
+) -> float:  # fmt: skip
+    """`join` for one row of a linear kernel; returns |part of Z_j outside the span|^2 / |Z_j|^2.
+
+    The part outside is found by projecting twice (corrected semi-normal equations), so that it is right to rounding even
+    where Q_jj - |l|^2 would cancel: rows with features of very different size.
+    """
+    k = count[0]
+    d = Z.shape[1]
+    outside = Z[j].copy()
+    total = np.zeros(k)
+    step = spare[0]
+    for _ in range(2):
+        for c in range(k):
+            step[c] = dot(Z[active[c]], outside)
+        solve_lower(U, k, step)
+        for c in range(k):
+            total[c] += step[c]
+        solve_upper(U, k, step)
+        for c in range(k):
+            row = Z[active[c]]
+            for f in range(d):
+                outside[f] -= step[c] * row[f]
+    complement = dot(outside, outside)
+    for c in range(k):
+        U[c, k] = total[c]
+    U[k, k] = np.sqrt(max(complement, DEPENDENT * diagonal[j]))
+    active[k] = j
+    position[j] = k
+    count[0] = k + 1
+    return complement / diagonal[j]
+
+
+@njit(cache=True)
 def join(
     Z: Array, linear: bool, diagonal: Array, active: Index, position: Index, count: Index, U: Array, new: Index, spare: Array
 ) -> float:  # fmt: skip
     """Put the indices `new` at the end of the active set; returns their smallest Schur complement relative to Q_jj."""
+    if linear:
+        smallest = np.inf
+        for e in range(new.shape[0]):
+            smallest = min(smallest, join_row(Z, diagonal, active, position, count, U, new[e], spare))
+        return smallest
     k = count[0]
     q = new.shape[0]
     corner = np.empty((q, q))
@@ -138,6 +179,16 @@ def rates(
     if linear:
         dw[:] = drive
         combine_rows(Z, active, da, k, dw)
+        # One step of refinement: da solves a least-squares problem whose conditioning the normal equations square.
+        rest = np.empty(k)
+        for c in range(k):
+            i = active[c]
+            rest[c] = (dp[i] if state[i] == EDGE else dq[i]) - dot(Z[i], dw)
+        solve_lower(U, k, rest)
+        solve_upper(U, k, rest)
+        combine_rows(Z, active, rest, k, dw)
+        for c in range(k):
+            da[c] += rest[c]
         if dot(dw, dw) <= (STILL * mass) ** 2:
             return mass, False
         multiply(Z, dw, dm)
@@ -177,6 +228,8 @@ def follow(
         driven += abs(v[e]) * root[v_index[e]]
     idle = 0
     last = -1
+    blocked = np.zeros(n, dtype=np.bool_)  # rows in the span of the active ones: their margins cannot move until those change
+    any_blocked = False
     for _ in range(budget):
         k = count[0]
         if k >= cap:
@@ -184,9 +237,6 @@ def follow(
         if kind == CONTINUOUS and (log_count[0] + 1 >= log_t.shape[0] or log_count[1] + k > log_which.shape[0]):
             return LOG_FULL, -1
         mass, moves = rates(Z, linear, state, active, k, U, drive, g, dp, dq, root, driven, da, dm, dw)
-        if kind == LEVELS and not moves:
-            dm[:] = 0.0
-            moves = True
         if linear and moves:
             for e in range(v.shape[0]):
                 dm[v_index[e]] += ridge[v_index[e]] * v[e]
@@ -213,7 +263,7 @@ def follow(
                 step, who, to = max(x, 0.0), i, target
         for i in range(n if moves else 0):
             s = state[i]
-            if position[i] >= 0 or i == last:
+            if position[i] >= 0 or i == last or blocked[i]:
                 continue
             noise = NOISE * root[i] * mass
             if s == RIGHT:
@@ -279,15 +329,19 @@ def follow(
         if who < 0:
             clock[0] = t_end
             return FINISHED, -1
-        if to >= TIE_IN:
-            if kind == CONTINUOUS:
-                return TIED, who
-            state[who] = to
-            join(Z, linear, diagonal, active, position, count, U, one, spare)
-        elif to == EDGE:
+        if to >= TIE_IN and kind == CONTINUOUS:
+            return TIED, who
+        if to >= TIE_IN or to == EDGE:
+            before = count[0]
+            complement = join(Z, linear, diagonal, active, position, count, U, one, spare)
+            if linear and kind != LEVELS and complement < DEPENDENT and state[who] != MOVING:
+                count[0] = before
+                position[who] = -1
+                blocked[who] = True
+                any_blocked = True
+                continue
             landed = state[who] == MOVING
-            state[who] = EDGE
-            join(Z, linear, diagonal, active, position, count, U, one, spare)
+            state[who] = to
             if landed:
                 return FINISHED, -1
         elif state[who] == MOVING:
@@ -297,6 +351,9 @@ def follow(
         else:
             leave(active, position, count, U, one, spare)
             state[who] = to
+            if any_blocked:
+                blocked[:] = False
+                any_blocked = False
             a[who] = 0.0 if to == RIGHT else (C[who] if to == LEFT else out_level[who])
             if step == 0.0:
                 last = who  # rounding may ask it straight back in; let the leg advance first

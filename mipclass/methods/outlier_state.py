@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 # Relative to Q_ii: keeps every Q_AA factorable, far below the accuracy that is claimed. Smooth kernels have a continuous
-# spectrum down to rounding and need more of it than a linear kernel, whose rows are either dependent or not.
-RIDGE_LINEAR, RIDGE_KERNEL = 1e-13, 1e-11
+# spectrum down to rounding and need it; rows of a linear kernel are dependent or not, and dependent ones stay out of A.
+RIDGE_KERNEL = 1e-11
 JITTER = 1e-10  # size of the random shifts of the levels 1 and s that tell tied points apart
 EVENTS_A_CALL = 2000
 
@@ -40,7 +40,7 @@ class OutlierState:
         diagonal = np.einsum("ij,ij->i", Z, Z) if linear else np.diagonal(Z).copy()
         # A point at the origin has margin 0 whatever w is: give its row a scale so that no division by zero occurs.
         scale = np.where(diagonal > 0, diagonal, max(float(diagonal.max(initial=0.0)), 1.0))
-        self.ridge = (RIDGE_LINEAR if linear else RIDGE_KERNEL) * scale
+        self.ridge = (0.0 if linear else RIDGE_KERNEL) * scale
         if not linear:
             Z[np.arange(n), np.arange(n)] += self.ridge
         self.diagonal = diagonal + self.ridge
@@ -188,8 +188,12 @@ class OutlierState:
         self.position[self.A] = -1
         self.count[0] = 0
         self.reserve(k)
-        rows = self.Z[index]
-        matrix = rows @ rows.T + np.diag(self.ridge[index]) if self.linear else rows[:, index]
+        if self.linear:
+            scratch = np.empty((1, len(self.U)))
+            for j in index:
+                kernel.join_row(self.Z, self.diagonal, self.active, self.position, self.count, self.U, j, scratch)
+            return
+        matrix = self.Z[np.ix_(index, index)]
         try:
             self.U[:k, :k] = cholesky(matrix, lower=False, check_finite=False)
         except np.linalg.LinAlgError:  # numerically dependent points: the update raises their pivots to the floor

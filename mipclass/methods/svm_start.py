@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels import dual_coordinate
 from ..kernels import homotopy as kernel
+from ..kernels.cholesky_update import solve_lower, solve_upper
 from ..kernels.random import random_state
 from .outlier_state import OutlierState
 
 TOLERANCE = 1e-3
 SWEEPS = 1000
 STEPS_A_POINT = 200
+NULL = 1e-9  # kernel case: relative Schur complement below which a point counts as dependent
 
 
 def solve_svm(state: OutlierState, seed: int = 0) -> None:
@@ -31,6 +34,7 @@ def solve_svm(state: OutlierState, seed: int = 0) -> None:
     else:
         steps = STEPS_A_POINT * n
         dual_coordinate.kernel_descent(state.Z, lower, state.C, state.a, state.m, state.diagonal, TOLERANCE, steps)
+    independent = drop_dependent(state)
     free = (state.a > 0) & (state.a < state.C)
     low = state.a <= 0
     state.state[:] = np.where(free, kernel.EDGE, np.where(low, kernel.RIGHT, kernel.LEFT))
@@ -39,5 +43,44 @@ def solve_svm(state: OutlierState, seed: int = 0) -> None:
     state.p = np.where(low & (state.m < levels), state.m - slack, levels)
     state.p = np.where(~low & ~free & (state.m > levels), state.m + slack, state.p)
     state.p[free] = state.m[free]
-    state.factorise(np.flatnonzero(free))
+    if not np.array_equal(np.sort(independent), np.flatnonzero(free)):
+        state.factorise(np.flatnonzero(free))
     state.move_levels(levels, state.q)
+
+
+def drop_dependent(state: OutlierState) -> NDArray[np.int64]:
+    """Move free multipliers (0 < a < C) of dependent points along the null space of Q to a bound, keeping w as it is.
+
+    Afterwards the free points have a nonsingular Q, and its factor is in place; returns them.
+    """
+    free = np.flatnonzero((state.a > 0) & (state.a < state.C))
+    state.factorise(free[:0])
+    scratch = np.empty((1, len(state.C) + 2))
+    for j in free:
+        k = int(state.count[0])
+        state.reserve(k + 1)
+        one = np.array([j])
+        complement = kernel.join(
+            state.Z, state.linear, state.diagonal, state.active, state.position, state.count, state.U, one, scratch
+        )
+        if complement >= (kernel.DEPENDENT if state.linear else NULL):
+            continue
+        state.count[0] = k
+        state.position[j] = -1
+        rate = np.empty(k + 1)
+        kernel.column_on_active(state.Z, state.linear, state.active, k, j, rate)
+        solve_lower(state.U, k, rate)
+        solve_upper(state.U, k, rate)
+        which = np.append(state.A, j)
+        rate = np.append(-rate[:k], 1.0)
+        room = np.where(rate > 0, state.C[which] - state.a[which], state.a[which])
+        steps = room / np.maximum(np.abs(rate), 1e-300)
+        first = int(np.argmin(steps))
+        state.a[which] = np.clip(state.a[which] + steps[first] * rate, 0.0, state.C[which])
+        state.a[which[first]] = state.C[which[first]] if rate[first] > 0 else 0.0
+        if first < k:
+            state.release(int(which[first]))
+            kernel.join(
+                state.Z, state.linear, state.diagonal, state.active, state.position, state.count, state.U, one, scratch
+            )
+    return state.A.copy()
