@@ -33,7 +33,9 @@ FINISHED, TIED, LOG_FULL, FACTOR_FULL, STALLED, BUDGET = 0, 1, 2, 3, 4, 5  # why
 NOISE = 1e-15  # rates below this, relative to the terms they were summed from, are rounding
 STILL = 1e-14  # a move of w below this share of the mass is rounding: margins stand still
 PIVOT = 2e-14  # kernel case: smallest Schur complement kept in the factor, relative to the diagonal
-DEPENDENT = 1e-24  # linear case: a row whose part outside the span of the active rows is smaller (squared) lies in the span
+DEPENDENT = (
+    1e-24  # linear case: a row whose part outside the span of the active rows is smaller (squared) lies in the span
+)
 
 
 @njit(cache=True)
@@ -228,7 +230,9 @@ def follow(
         driven += abs(v[e]) * root[v_index[e]]
     idle = 0
     last = -1
-    blocked = np.zeros(n, dtype=np.bool_)  # rows in the span of the active ones: their margins cannot move until those change
+    blocked = np.zeros(
+        n, dtype=np.bool_
+    )  # rows in the span of the active ones: their margins cannot move until those change
     any_blocked = False
     for _ in range(budget):
         k = count[0]

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..kernels import homotopy as kernel
+from ..kernels import path_objective
 from .outlier_state import OutlierState
 from .solution_path import Memory, OutlierPath, Step, difference
 
@@ -91,7 +92,8 @@ class Batch:
             self.checkpoints.pop()
             last = self.checkpoints[-1]
         steps = steps[: last.steps]
-        for step, objective in zip(steps, objectives(self.full, path, steps, margins[: len(steps)]), strict=True):
+        found = objectives(self.full, steps, margins[: len(steps)]) if steps else []
+        for step, objective in zip(steps, found, strict=True):
             path.add(step, objective)
         self._adopt(last, margins[last.steps - 1].copy() if last.steps else self.full.m.copy())
         return made - last.steps
@@ -164,31 +166,17 @@ def margins_after(full: OutlierState, steps: list[Step]) -> Array:
     return np.asarray(margins)
 
 
-def objectives(full: OutlierState, path: OutlierPath, steps: list[Step], margins: Array) -> list[float]:
-    """The robust SVM's objective at each breakpoint.
-
-    After a jump it is summed over all points. Along a continuous leg dJ/dtheta = sum_O C_i (s - m_i), and m is linear in
-    theta, so the trapezoidal rule is exact.
-    """
-    found: list[float] = []
-    a = full.a.copy()
+def objectives(full: OutlierState, steps: list[Step], margins: Array) -> list[float]:
+    """The robust SVM's objective at each breakpoint that follows the full state."""
     outlier = full.outliers
-    level = np.where(outlier, full.out_level, 0.0)
-    rest = a - level
-    before = full.m
-    theta, s, J = full.theta, full.s, path.objective[-1]
-    for step, m in zip(steps, margins, strict=True):
-        rest[step.index] += step.change
-        outlier[step.toggled] = step.became_outlier
-        if step.event == "jump" or step.s != s:
-            a = rest + np.where(outlier, full.C * step.theta, 0.0)
-            true = m - full.ridge * a
-            loss = np.where(true >= step.s, np.maximum(1.0 - true, 0.0), (1.0 - step.s) + step.theta * (step.s - true))
-            J = float(0.5 * (a @ true) + full.C @ loss)
-        elif step.theta != theta:
-            out = np.flatnonzero(outlier)
-            slope = full.C[out] @ (step.s - 0.5 * (m[out] + before[out]))
-            J -= (theta - step.theta) * float(slope)
-        found.append(J)
-        before, theta, s = m, step.theta, step.s
-    return found
+    rest = np.where(outlier, full.a - full.out_level, full.a)
+    theta, s = np.array([step.theta for step in steps]), np.array([step.s for step in steps])
+    start = np.concatenate([[0], np.cumsum([len(step.index) for step in steps])])
+    toggle_start = np.concatenate([[0], np.cumsum([len(step.toggled) for step in steps])])
+    index = np.concatenate([step.index for step in steps])
+    change = np.concatenate([step.change for step in steps])
+    toggled = np.concatenate([step.toggled for step in steps])
+    found = path_objective.objectives(
+        margins, full.ridge, full.C, theta, s, rest, outlier, start, index, change, toggle_start, toggled
+    )
+    return [float(J) for J in found]
