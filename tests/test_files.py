@@ -50,7 +50,8 @@ GOLDEN_LP = """\
 \\ Holds indicator constraints: CBC and SYMPHONY misread them; SCIP, CPLEX and Gurobi read them.
 Minimize
  obj: +0.1 k +1 error_0 +1 error_1 +2.5 objective_constant
- + [ +2 w_age ^2 +2 w_dose_mg ^2 -2 w_age * b -2 w_dose_mg * b +1 b ^2 ] / 2
+ + [ +2 w_age ^2 +2 w_dose_mg ^2 -2 w_age * b
+  -2 w_dose_mg * b +1 b ^2 ] / 2
 Subject To
  margin_0: error_0 = 0 -> +0.1 w_age -2 w_dose_mg +1 b >= 1
  margin_1: error_1 = 0 -> +3 w_age +1e-05 w_dose_mg +1 b >= 1
@@ -282,6 +283,18 @@ def test_every_coefficient_of_a_wide_program_survives(tmp_path: Path, ending: st
     assert np.array_equal(mipclass.read(tmp_path / f"wide.{ending}").A.toarray(), A)
 
 
+def test_lines_stay_within_the_limit_of_the_language(tmp_path: Path) -> None:
+    build = Builder("long")
+    x = build.variables("x", labels=[f"{k}{'x' * 200}" for k in range(9)], lower=-1 / 3, upper=1 / 3)
+    z = build.binaries("z" * 90, 2)
+    build.subject_to("row" * 50, (np.ones((2, 9)) * -1e-300 / 3) @ x >= [-1e-299 / 3, -1e-298 / 3], when=(z, 0))
+    build.add_square(x)
+    build.minimize((np.ones(9) / 3) @ x)
+    build.build().write(tmp_path / "long.lp", indicators="native")
+    assert max(map(len, (tmp_path / "long.lp").read_text().splitlines())) <= 560
+    assert mipclass.read(tmp_path / "long.lp") == build.build()
+
+
 @pytest.mark.parametrize("ending", FORMATS)
 def test_without_the_sidecar_the_names_stand_for_themselves(tmp_path: Path, ending: str) -> None:
     program = small()
@@ -469,6 +482,12 @@ def test_an_mps_file_from_elsewhere(tmp_path: Path) -> None:
     assert np.array_equal(program.upper, [4, -1, 1, np.inf])
     assert np.array_equal(program.integer, [False, True, True, False])
     assert np.array_equal(program.Q.toarray()[np.ix_([0, 3], [0, 3])], [[-2, -1], [-1, 0]])
+
+
+def test_names_in_another_encoding(tmp_path: Path) -> None:
+    text = "\\ Gr\xf6\xdfe\nmin\n 2 x\nst\n c: x >= 1\nend\n"
+    (tmp_path / "l.lp").write_bytes(text.encode("latin-1"))
+    assert mipclass.read(tmp_path / "l.lp").column_names() == ["x"]
 
 
 def test_a_fixed_binary_stays_fixed(tmp_path: Path) -> None:

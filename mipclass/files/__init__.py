@@ -71,6 +71,6 @@ def _kind(path: Path) -> str:
 
 
 def _opened(path: Path, mode: Literal["rt", "wt"]) -> IO[str]:
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, mode, encoding="utf-8")
-    return open(path, mode, encoding="utf-8")
+    # What we write is ASCII; the comments and names of others may be in any encoding.
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    return opener(path, mode, encoding="utf-8", errors="surrogateescape")

@@ -20,7 +20,7 @@ from .digits import signed, texts
 from .names import NO_ROWS, OBJECTIVE
 from .portable import Portable, remarks, widest
 
-_LINE = 500  # characters; the LP language allows 560
+_LINE = 300  # characters of terms; with a label, a condition and a right-hand side the language's limit of 560 is kept
 _CHUNK = 200_000  # terms formatted at a time, which bounds the memory
 _SIGN = np.array(["+", ""], dtype=object)  # the sign of a row's first number, where it does not bring its own
 _GLUE = np.array([" +", " ", "\n  +", "\n  "], dtype=object)  # before a number: same line or next, positive or negative
