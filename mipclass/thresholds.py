@@ -47,7 +47,7 @@ def rank_threshold(negative_scores: ArrayLike, tau: float, weights: ArrayLike | 
     # The weight strictly above a score is the weight up to its first place among equals.
     heavier = np.cumsum(mass[order])
     descending = scores[order]
-    last = np.searchsorted(heavier, allowed, side="right")  # descending[:last] may lie above b
+    last = int(np.searchsorted(heavier, allowed, side="right"))  # descending[:last] may lie above b
     return float(descending[min(last, scores.size - 1)])
 
 

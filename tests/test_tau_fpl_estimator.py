@@ -230,3 +230,15 @@ def test_time_limit_returns_the_rounds_done():
     clf = TauFPLClassifier(n_rounds=500, time_limit=0.3, random_state=0).fit(X, y)
     assert 1 <= len(clf.results_) < 500
     assert np.isfinite(clf.threshold_)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_saved_and_loaded_it_predicts_the_same(tmp_path, kernel):
+    from mipclass import load, save
+
+    X, y = two_gaussians(80, 60)
+    clf = TauFPLClassifier(tau=0.1, kernel=kernel, n_rounds=2, random_state=0).fit(X, y)
+    save(clf, tmp_path / "clf.json")
+    again = load(tmp_path / "clf.json")
+    np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
+    assert again.guarantee_ == clf.guarantee_

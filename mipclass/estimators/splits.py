@@ -43,7 +43,7 @@ def merge(X: Any, y_pm1: Array, weights: Array) -> tuple[Any, Array, Array]:
     keys = row_hashes(X)[kept] ^ (y_pm1[kept] > 0).astype(np.uint64)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     rows = kept[first]
-    return X[rows], y_pm1[rows], np.bincount(inverse, weights=weights[kept])
+    return X[rows], y_pm1[rows], np.bincount(inverse, weights=weights[kept]).astype(np.float64)
 
 
 def split(hashes: NDArray[np.uint64], groups: NDArray[Any], share: float, seed: int) -> tuple[Index, Index]:

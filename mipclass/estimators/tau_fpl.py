@@ -99,6 +99,9 @@ class TauFPLClassifier(BinaryClassifier):
     """
 
     _sparse = True
+    coef_: Array
+    dual_coef_: Array
+    threshold_: float
 
     def __init__(
         self,
@@ -261,25 +264,30 @@ class TauFPLClassifier(BinaryClassifier):
         """Solve the ranking problem on the points of positive weight."""
         tau = self.tau if self.ranking_tau is None else self.ranking_tau
         left = None if np.isinf(task.deadline) else max(1e-3, task.deadline - time.perf_counter())
-        common = {"gap": self.tolerance, "seed": task.base_seed + r, "time_limit": left}
-        options = {"max_iterations": self.max_iter}
-        if task.gram is not None:
-            inside = np.repeat(np.arange(len(weights)), weights.astype(np.intp))
+        inside = np.repeat(np.arange(len(weights)), weights.astype(np.intp)) if task.gram is not None else None
+        problem: Any
+        if task.gram is not None and inside is not None:
             y = task.y_pm1[inside]
             k = int(number_of_top(tau, float((y < 0).sum())))
             problem = KernelRanking(task.gram[np.ix_(inside, inside)], y, k, float(self.R))
-            result = solve(problem, "fista", options=options, **common)
-            c = np.zeros(len(weights))
-            np.add.at(c, inside, result.values["c"])
-            return Ranked(c, float(np.sqrt(max(0.0, c @ (task.gram @ c)))), result)
-        if _read_in_blocks(task.X):
-            blocked = BlockedRanking.build(task.X, task.y_pm1, weights, tau, self.R)
-            result = solve(blocked, self.solver, options=options, **common)
+        elif _read_in_blocks(task.X):
+            problem = BlockedRanking.build(task.X, task.y_pm1, weights, tau, self.R)
         else:
-            declared = tau_fpl(task.X, task.y_pm1, tau, self.R, sample_weight=weights)
-            result = solve(declared, self.solver, options=options, **common)
-        w = result.values["w"]
-        return Ranked(w, float(np.linalg.norm(w)), result)
+            problem = tau_fpl(task.X, task.y_pm1, tau, self.R, sample_weight=weights)
+        result = solve(
+            problem,
+            "fista" if task.gram is not None else self.solver,
+            gap=self.tolerance,
+            seed=task.base_seed + r,
+            time_limit=left,
+            options={"max_iterations": self.max_iter},
+        )
+        if task.gram is None or inside is None:
+            w = result.values["w"]
+            return Ranked(w, float(np.linalg.norm(w)), result)
+        c = np.zeros(len(weights))
+        np.add.at(c, inside, result.values["c"])
+        return Ranked(c, float(np.sqrt(max(0.0, float(c @ (task.gram @ c))))), result)
 
     def _train_scores(self, task: Task, weights: Array) -> Array:
         if task.gram is not None:
@@ -340,12 +348,12 @@ class TauFPLClassifier(BinaryClassifier):
     def decision_function(self, X: Any) -> Array:
         """Score minus threshold: positive where `classes_[1]` is predicted."""
         if hasattr(self, "coef_") and _read_in_blocks(X) and X.shape[1] == self.n_features_in_:
-            return _scores(X, self.coef_[0]) + self.intercept_[0]
+            return _scores(X, self.coef_[0]) - self.threshold_
         X = self._check_new(X)
         if hasattr(self, "coef_"):
-            return _scores(X, self.coef_[0]) + self.intercept_[0]
+            return _scores(X, self.coef_[0]) - self.threshold_
         K = X if self.kernel == "precomputed" else pairwise_kernels(X, self.X_fit_, metric="rbf", gamma=self.gamma_)
-        return np.asarray(K @ self.dual_coef_[0], dtype=np.float64) + self.intercept_[0]
+        return np.asarray(K @ self.dual_coef_[0], dtype=np.float64) - self.threshold_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ Hashes = NDArray[np.uint64]
 
 
 @njit(cache=True)
-def mix(x: int) -> int:
+def mix(x: np.uint64) -> np.uint64:
     """The finaliser of splitmix64: every output bit depends on every input bit."""
     h = np.uint64(x)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -19,7 +19,7 @@ def mix(x: int) -> int:
 
 
 @njit(cache=True)
-def hash_dense(bits: NDArray[np.uint64], zero: int, out: Hashes) -> None:
+def hash_dense(bits: NDArray[np.uint64], zero: np.uint64, out: Hashes) -> None:
     """out_i += the fingerprint of row i of a float64 array seen as bits; zeros do not count, so that CSR agrees.
 
     `zero` has the bits of -0.0.
@@ -33,7 +33,7 @@ def hash_dense(bits: NDArray[np.uint64], zero: int, out: Hashes) -> None:
 
 @njit(cache=True)
 def hash_sparse(
-    bits: NDArray[np.uint64], columns: NDArray[np.int32], starts: NDArray[np.int32], zero: int, out: Hashes
+    bits: NDArray[np.uint64], columns: NDArray[np.int32], starts: NDArray[np.int32], zero: np.uint64, out: Hashes
 ) -> None:
     """As `hash_dense` for CSR rows in canonical form."""
     for i in range(starts.size - 1):

@@ -141,7 +141,7 @@ class Fista(Method):
         found = train_dual(data, run, tolerance, run.options["max_iterations"], gram=gram, paper_epsilon=epsilon)
         assert found.status is not None
         extra = {"relative_gap": found.gap, "alpha": found.z[data.pos], "beta": -found.z[data.neg]}
-        if gram is not None:
+        if found.w is None:
             values = {"c": found.z / (data.total * data.R)}
         else:
             values = {"w": found.w, "b": np.zeros(())}

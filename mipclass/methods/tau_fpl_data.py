@@ -24,7 +24,8 @@ class Rows:
     """X as an operator. `dense` float64 arrays in C order take the fast paths."""
 
     def __init__(self, X: Any) -> None:
-        self.X = np.asarray(X) if isinstance(X, np.memmap) else X  # a view of the same file; kernels know plain arrays
+        # A memory map is seen as a plain array on the same file, which is all that numba knows.
+        self.X: Any = np.asarray(X) if isinstance(X, np.memmap) else X
         self.shape: tuple[int, int] = (int(X.shape[0]), int(X.shape[1]))
         self.is_sparse = sp.issparse(X)
         self.is_lazy = is_lazy(X)
@@ -45,10 +46,8 @@ class Rows:
         if self.is_sparse:
             from ..kernels.topk_smooth import combine_sparse_rows
 
-            X = self.X
-            return combine_sparse_rows(
-                X.data.astype(np.float64, copy=False), X.indices, X.indptr, active, z, X.shape[1]
-            )
+            data = self.X.data.astype(np.float64, copy=False)
+            return np.asarray(combine_sparse_rows(data, self.X.indices, self.X.indptr, active, z, self.shape[1]))
         if self.is_plain:
             if self.X.flags.c_contiguous and active.size < 0.6 * z.size:
                 from ..kernels.topk_smooth import combine_rows
