@@ -95,7 +95,7 @@ class LossRules(Rules):
             return decided
         from ..kernels.conflicts import packing_bound
 
-        return decided + packing_bound(self.pool, self.n_conflicts, fixed, self.data.weights)
+        return decided + float(packing_bound(self.pool, self.n_conflicts, fixed, self.data.weights))
 
     def propagate(self, fixed: Decisions, changed: int | None) -> Decisions | None:
         fixed = fixed.copy()

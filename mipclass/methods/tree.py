@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InvalidInputError, OptionError
 from ..model import Problem
 from ..options import Option, number, one_of
-from ..result import Outcome, Status
+from ..result import Claim, Outcome, Status
 from ..run import Run
 from ..tree import Incumbent, Rules, search
 from ..tree.rules import Decisions
@@ -57,7 +57,7 @@ class TreeSearch(Method):
             status = Status.INFEASIBLE if is_done else got.status
             return Outcome(status, "proven" if is_done else "none", None, None, bound, nodes=got.nodes, extra=extra)
         values = {name: np.asarray(value, dtype=np.float64) for name, value in got.best.values.items()}
-        claim = "proven" if got.status is Status.OPTIMAL else "heuristic"
+        claim: Claim = "proven" if got.status is Status.OPTIMAL else "heuristic"
         return Outcome(got.status, claim, values, got.best.objective, bound, nodes=got.nodes, extra=extra)
 
     def _rules(self, problem: Problem, given: Any) -> Rules:

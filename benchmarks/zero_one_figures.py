@@ -1,0 +1,106 @@
+"""Figures 1, 2, 4 and 5 of Nguyen & Sanner (2013), re-made into benchmarks/figures/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from mipclass import ZeroOneClassifier, models
+
+FOLDER = Path(__file__).resolve().parent / "figures"
+
+
+def outlier_data(seed: int = 0) -> tuple[Any, Any]:
+    """300 points of two classes, 10 % of them outliers of one class far on the other side (as figure 1)."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal([-1.2, 0], 1.1, (135, 2)), rng.normal([1.2, 0], 1.1, (135, 2))])
+    y = np.repeat([-1, 1], 135)
+    far = rng.normal([-9.0, 4.0], 1.0, (30, 2))
+    return np.vstack([X, far]), np.concatenate([y, np.ones(30, dtype=y.dtype)])
+
+
+def figure_1(plt: Any) -> Any:
+    X, y = outlier_data()
+    least_squares = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
+    rules = {"least squares": (least_squares[:2], least_squares[2])}
+    for name, model in (
+        ("logistic regression", LogisticRegression()),
+        ("SVM", LinearSVC()),
+        ("0-1 loss", ZeroOneClassifier()),
+    ):
+        model.fit(X, y)
+        rules[name] = (model.coef_[0], model.intercept_[0])
+    figure, ax = plt.subplots(figsize=(6, 4.2), layout="constrained")
+    ax.scatter(*X.T, c=np.where(y > 0, "tab:blue", "tab:red"), s=10)
+    ax.set(xlim=(X[:, 0].min() - 1, X[:, 0].max() + 1), ylim=(X[:, 1].min() - 1, X[:, 1].max() + 1))
+    for (name, (w, b)), style in zip(rules.items(), (":", "-.", "--", "-"), strict=True):
+        errors = int((np.where(X @ w + b > 0, 1, -1) != y).sum())
+        at = -np.asarray(w) * b / (w @ w)
+        ax.axline(at, at + np.array([-w[1], w[0]]), ls=style, c="k", label=f"{name}: {errors} errors")
+    ax.set_title("Figure 1: outliers pull every convex loss, not the 0-1 loss")
+    ax.legend(fontsize=8)
+    return figure
+
+
+def figure_2(plt: Any) -> Any:
+    margins = np.linspace(-3, 3, 601)
+    figure, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
+    ax.plot(margins, margins <= 0, label="0-1")
+    ax.plot(margins, 0.5 * (margins - 1) ** 2, label="squared (halved, as in the paper)")
+    ax.plot(margins, np.maximum(0, 1 - margins), label="hinge")
+    ax.plot(margins, models.Logistic().of_margin(margins), label="log")
+    ax.set(xlabel="margin", ylabel="loss", ylim=(-0.1, 4), title="Figure 2: losses as functions of the margin")
+    ax.legend()
+    return figure
+
+
+def figure_4(plt: Any) -> Any:
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+    margins = np.linspace(-2, 2, 801)
+    for K in (2, 10, 100):
+        left.plot(margins, models.Sigmoid(K).of_margin(margins), label=f"K = {K}")
+    left.plot(margins, margins <= 0, "k", lw=0.8, label="0-1")
+    left.set(xlabel="margin", title="Figure 4: smooth 0-1 loss")
+    left.legend()
+    X, y = outlier_data()
+    rule = ZeroOneClassifier().fit(X, y)
+    w, b = rule.coef_[0] / np.linalg.norm(rule.coef_), rule.intercept_[0] / np.linalg.norm(rule.coef_)
+    moves = np.linspace(-1.5, 1.5, 601)
+    along = np.array([y * (X @ (w + np.array([0.0, move])) + b) for move in moves])
+    for K in (2, 10, 100):
+        right.plot(w[1] + moves, models.Sigmoid(K).of_margin(along).sum(axis=1), label=f"K = {K}")
+    right.step(w[1] + moves, (along <= 0).sum(axis=1), "k", lw=0.8, label="0-1")
+    right.set(xlabel="second weight, the other held", ylabel="loss", title="sums over 300 points")
+    right.legend()
+    return figure
+
+
+def figure_5(plt: Any, used: dict[float, list[dict[str, float]]]) -> Any:
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
+    for ax, (noise, draws) in zip(axes, used.items(), strict=True):
+        best = np.array([min(losses.values()) for losses in draws])
+        for label, mark in (("BPM", "x"), ("SVM", "+"), ("LR", "1"), ("SLA", ".")):
+            ax.plot(best, [losses[label] for losses in draws], mark, ms=5, label=label)
+        ax.axline((0, 0), slope=1, c="k", lw=0.6)
+        if len(best):
+            ax.set(xlim=(best.min() - 3, best.max() + 3))
+        ax.set(xlabel="best loss found", ylabel="loss", title=f"Figure 5: {len(draws)} draws, {noise:.0%} noise")
+        ax.legend()
+    return figure
+
+
+def draw_all(used: dict[float, list[dict[str, float]]]) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    FOLDER.mkdir(exist_ok=True)
+    figures = {1: figure_1(plt), 2: figure_2(plt), 4: figure_4(plt), 5: figure_5(plt, used)}
+    for number, figure in figures.items():
+        figure.savefig(FOLDER / f"zero_one_figure_{number}.png", dpi=110)
+        plt.close(figure)
