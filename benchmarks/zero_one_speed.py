@@ -169,10 +169,8 @@ def _rates(results: Results) -> str:
     for setting in results.where("pencils").settings:
         here, (n, d) = results.where(**setting), setting.values()
         batched, own, ours = (here.where(label).median("rate") for label in ("LU, batched", "LU, own", "pencils"))
-        rows.append(
-            [n, d, f"{comb(n, d):,}", f"{batched / 1e6:.2f} M", f"{own / 1e6:.2f} M", f"{ours / 1e6:.1f} M"]
-            + [f"{ours / batched:.0f}x", f"{ours / own:.0f}x"]
-        )
+        speeds = [f"{rate / 1e6:.2f} M" for rate in (batched, own, ours)]
+        rows.append([n, d, f"{comb(n, d):,}", *speeds, f"{ours / batched:.0f}x", f"{ours / own:.0f}x"])
     return table(["N", "D", "combinations", "LU, batched", "LU, own", "pencils", "to batched", "to own"], rows)
 
 
