@@ -8,7 +8,7 @@ import pytest
 from zero_one_truth import KINDS, least_loss, tiny_instance
 
 from mipclass import models, solve
-from mipclass.errors import UnsupportedProgramError
+from mipclass.errors import InvalidInputError, UnsupportedProgramError
 from mipclass.kernels.conflicts import packing_bound, propagate_conflicts
 from mipclass.methods.bnb import LossRules, indicator_hooks
 from mipclass.methods.bnb_lps import CellLP, HullLP
@@ -143,3 +143,22 @@ def test_hooks_refuse_what_they_do_not_fit():
     problem = models.zero_one(X, y, subject_to=[models.FalsePositiveRate(at_most=0.1)])
     with pytest.raises(UnsupportedProgramError, match="no side constraints"):
         indicator_hooks(problem)
+
+
+def test_tree_can_be_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from mipclass.plots import SearchTreeDisplay
+
+    X, y = cloud(2, 25)
+    result = solve(models.zero_one(X, y), solver="bnb", options={"keep_tree": True, "nodes": 40})
+    display = SearchTreeDisplay.from_result(result)
+    assert sum(display.fates.values()) == result.extra["tree"].number_of_nodes()
+    assert display.fates["open"] > 0
+    for parent, child in result.extra["tree"].edges:
+        assert display.positions[child][1] == display.positions[parent][1] + 1
+    assert len(set(display.positions.values())) == len(display.positions)
+    assert "decisions" in display.ax_.get_ylabel()
+    matplotlib.pyplot.close(display.figure_)
+    with pytest.raises(InvalidInputError, match="holds no search tree"):
+        SearchTreeDisplay.from_result(solve(models.zero_one(X, y), solver="sla"))
