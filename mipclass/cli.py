@@ -1,4 +1,4 @@
-"""The command line: `mipclass demo | fit | predict | export | solve | verify | solvers`.
+"""The command line: `mipclass demo | fit | predict | compare | export | solve | verify | solvers | reproduce`.
 
 Exit codes: 0 did what was asked, 1 error, 2 usage, 3 not proven although --require-proof was given, 4 infeasible.
 """
@@ -242,6 +242,104 @@ def export(
     problem = declared(read_table(data, target), model, fpr, max_features, integer, C)
     problem.write(to, indicators=indicators)
     out.print(f"{problem.program()}\nwritten to {to}")
+
+
+@app.command()
+def compare(
+    data: DataArgument,
+    target: TargetOption = None,
+    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
+    fpr: Annotated[float, typer.Option(help="The false-positive limit of tau-FPL.")] = 0.05,
+    folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
+    only: Annotated[list[str] | None, typer.Option(help="A method by name; may be repeated.")] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds for the bound on the errors of any linear rule.")] = 10.0,
+    jobs: Annotated[int, typer.Option(help="Folds at a time, through joblib.")] = 1,
+    as_json_: JsonOption = False,
+) -> None:
+    """Compare the package's methods with scikit-learn's under nested cross-validation."""
+    from .compare import compare as run_compare
+    from .report import HEADINGS, cells, render
+    from .saving import write_safely
+    from .tables import read_table
+
+    table = read_table(data, target)
+    if table.y is None:
+        raise InvalidInputError("name the label column with --target.")
+    tell = (lambda name: print(f"{name} ...", file=sys.stderr)) if sys.stderr.isatty() else None
+    found = run_compare(
+        table.X,
+        table.y,
+        feature_names=table.feature_names,
+        fpr=fpr,
+        folds=folds,
+        only=only,
+        time_limit=time_limit,
+        n_jobs=jobs,
+        tell=tell,
+    )
+    if report is not None:
+        write_safely(report, render(found, f"{data.name}: classifiers compared").encode())
+    if as_json_:
+        rows = [dict(zip(HEADINGS, cells(row), strict=True)) for row in found.rows]
+        print(json.dumps({"rows": rows, "fewest_errors": result_as_json(found.bound)}))
+        return
+    grid = Grid(box=None, pad_edge=False)
+    for heading in HEADINGS:
+        grid.add_column(heading, justify="left" if heading == "method" else "right")
+    for row in found.rows:
+        grid.add_row(*cells(row))
+    out.print(grid)
+    bound = "no bound" if found.bound.bound is None else f"at least {found.bound.bound:g}"
+    out.print(f"\nerrors of a linear rule: {found.bound.objective:g} found ({found.bound.claim}), {bound}")
+    if report is not None:
+        out.print(f"report written to {report}")
+
+
+@app.command()
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="A certificate (.json).")],
+    data: DataArgument,
+    target: TargetOption = None,
+    as_json_: JsonOption = False,
+) -> None:
+    """Check a certificate against the data, in exact arithmetic."""
+    from .certificate import read_certificate
+    from .tables import read_table
+    from .verify import verify as check
+
+    table = read_table(data, target)
+    if table.y is None:
+        raise InvalidInputError("name the label column with --target.")
+    verdict = check(read_certificate(certificate), table.X, table.y)
+    print(json.dumps(as_json(vars(verdict))) if as_json_ else str(verdict))
+    raise typer.Exit(0 if verdict.accepted else EXIT_ERROR)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[list[str] | None, typer.Argument(help="Studies by name.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Run every study.")] = False,
+    full: Annotated[bool, typer.Option("--full/--quick", help="All cases, or the small list.")] = False,
+    jobs: Annotated[int, typer.Option(help="Cells at a time, through joblib.")] = 1,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget finished cells first.")] = False,
+) -> None:
+    """Re-make the papers' tables and figures; a run that was killed goes on where it stopped."""
+    from .reproduction import reproduce as run_studies
+    from .reproduction import studies
+
+    known = studies()
+    if list_:
+        width = max(map(len, known))
+        out.print("\n".join(f"{study:<{width}}  {what}" for study, what in known.items()))
+        return
+    if not all_ and not name:
+        raise InvalidInputError("name a study, or use --all; --list shows them.")
+    failed = run_studies(list(known) if all_ else list(name or ()), full=full, jobs=jobs, dask=dask, fresh=fresh)
+    if failed:
+        print(f"mipclass: cases failed in {', '.join(failed)}", file=sys.stderr)
+        raise typer.Exit(EXIT_ERROR)
 
 
 def main() -> None:

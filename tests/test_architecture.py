@@ -32,6 +32,7 @@ FRONT = {
     "outlier_curve",
     "plots",
     "report",
+    "reproduction",
     "testing",
     "thresholds",
 }

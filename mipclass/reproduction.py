@@ -1,0 +1,94 @@
+"""`mipclass reproduce`: the studies of benchmarks/ behind one command, here or on a Dask cluster.
+
+A study keeps each finished cell on disk, so a run that was killed goes on where it stopped. The studies belong to the
+repository, not to the installed package.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .errors import InvalidInputError
+
+
+def root() -> Path:
+    """The checkout that holds benchmarks/: the one this package is imported from, or the current folder."""
+    for folder in (Path(__file__).resolve().parent.parent, Path.cwd()):
+        if (folder / "benchmarks" / "harness.py").is_file():
+            return folder
+    raise InvalidInputError(
+        "the studies live in the repository's folder benchmarks/; run `mipclass reproduce` inside a checkout."
+    )
+
+
+def studies() -> dict[str, str]:
+    """name -> first line of what it reproduces, read without importing anything."""
+    found = {}
+    for path in sorted((root() / "benchmarks").glob("*.py")):
+        tree = ast.parse(path.read_text())
+        assigned = {
+            target.id
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        if "study" in assigned:
+            found[path.stem] = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return found
+
+
+def reproduce(
+    names: Sequence[str], *, full: bool = False, jobs: int = 1, dask: str | None = None, fresh: bool = False
+) -> list[str]:
+    """Run studies one after the other; returns the names of those in which a case failed."""
+    known = studies()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InvalidInputError(f"there is no study {unknown[0]!r}; there are {', '.join(known)}.")
+    folder = str(root())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    arguments = ["--full" if full else "--quick", "--jobs", str(jobs if dask is None else -1)] + (
+        ["--fresh"] if fresh else []
+    )
+    failed = []
+    with _cluster(dask, folder):
+        for name in names:
+            try:
+                import_module(f"benchmarks.{name}").study.main(arguments)
+            except SystemExit as stop:  # a study ends so when a case failed; the others still run
+                if stop.code:
+                    failed.append(name)
+    return failed
+
+
+@contextmanager
+def _cluster(address: str | None, folder: str) -> Iterator[None]:
+    """Under a cluster's address, joblib sends cells to its workers, which learn where benchmarks/ is."""
+    if address is None:
+        yield
+        return
+    try:
+        import joblib
+        from distributed import Client, WorkerPlugin
+    except ImportError as err:
+        raise InvalidInputError("--dask needs dask.distributed: pip install 'mipclass[dask]'.") from err
+
+    class FindStudies(WorkerPlugin):  # type: ignore[misc]
+        """Workers that join later, or replace a lost one, are told too."""
+
+        def setup(self, worker: Any) -> None:
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
+
+    with Client(address) as client:
+        client.register_plugin(FindStudies())
+        with joblib.parallel_config("dask"):
+            yield
