@@ -33,7 +33,6 @@ def render(comparison: Comparison, title: str) -> str:
         _boundaries(comparison),
         _features(comparison),
         _outliers(comparison),
-        _path(comparison),
     ]
     body = "\n".join(section for section in sections if section)
     return (
@@ -160,15 +159,3 @@ def _outliers(comparison: Comparison) -> str:
     counts = ", ".join(f"{escape(name)}: {int(flags.sum())}" for name, flags in called.items())
     shown = ", ".join(map(str, every[:100])) or "none"
     return f"<h2>Outliers</h2><p>Rows called outliers: {counts}. Called so by every method that names any: {shown}.</p>"
-
-
-def _path(comparison: Comparison) -> str:
-    from .plots import OutlierPathDisplay
-
-    for row in comparison.rows:
-        path = getattr(row.model.steps[-1][1], "path_", None) if row.model is not None else None
-        if path is not None:
-            figure, axes = _axes()
-            OutlierPathDisplay(path).plot(ax=axes)
-            return "<h2>The outlier path</h2>" + _figure(figure, "Multipliers along the path of the robust SVM.")
-    return ""

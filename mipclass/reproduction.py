@@ -81,14 +81,18 @@ def _cluster(address: str | None, folder: str) -> Iterator[None]:
     except ImportError as err:
         raise InvalidInputError("--dask needs dask.distributed: pip install 'mipclass[dask]'.") from err
 
+    def find_studies() -> None:
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+
     class FindStudies(WorkerPlugin):  # type: ignore[misc]
         """Workers that join later, or replace a lost one, are told too."""
 
         def setup(self, worker: Any) -> None:
-            if folder not in sys.path:
-                sys.path.insert(0, folder)
+            find_studies()
 
     with Client(address) as client:
+        client.run_on_scheduler(find_studies)  # the scheduler reads task graphs too
         client.register_plugin(FindStudies())
         with joblib.parallel_config("dask"):
             yield
