@@ -119,12 +119,14 @@ def fit(
     scale: Annotated[bool, typer.Option(help="Standardise columns (never needed for zero-one).")] = True,
     require_proof: ProofOption = False,
     to: Annotated[Path | None, typer.Option("--out", help="Where to save the classifier (.json).")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Where to save the proof (zero-one; .json).")] = None,
     as_json_: JsonOption = False,
 ) -> None:
     """Fit a classifier to a data file, say what is proven of it, and save it."""
     from . import save
     from .commands import estimator_for, infeasible_message
     from .fitted import FittedTable
+    from .saving import write_safely
     from .tables import read_table
 
     table = read_table(data, target)
@@ -140,8 +142,14 @@ def fit(
         raise typer.Exit(EXIT_INFEASIBLE) from err
     result = fitted.estimator.result_
     errors = int(np.sum(fitted.predict(table) != table.y))
+    if certificate is not None and result.certificate is None:
+        raise InvalidInputError(
+            f"solver {result.solver!r} gives no certificate for this model; --solver exact does for plain and rate-limited zero-one."
+        )
     if to is not None:
         save(fitted, to)
+    if certificate is not None:
+        write_safely(certificate, result.certificate.to_json().encode())
     if as_json_:
         print(json.dumps({**result_as_json(result), "training_errors": errors, "rule": as_json(fitted.rule())}))
     else:
@@ -303,14 +311,15 @@ def verify(
     as_json_: JsonOption = False,
 ) -> None:
     """Check a certificate against the data, in exact arithmetic."""
-    from .certificate import read_certificate
     from .tables import read_table
     from .verify import verify as check
 
+    if not certificate.is_file():
+        raise InvalidInputError(f"there is no file {str(certificate)!r}.")
     table = read_table(data, target)
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")
-    verdict = check(read_certificate(certificate), table.X, table.y)
+    verdict = check(certificate, table.X, table.y)
     print(json.dumps(as_json(vars(verdict))) if as_json_ else str(verdict))
     raise typer.Exit(0 if verdict.accepted else EXIT_ERROR)
 

@@ -12,6 +12,8 @@ from .infeasibility import explain
 from .tables import Table
 
 DECLARED = ("zero-one", "hinge", "hinge-l1", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
+DEFAULT_SECONDS = 60.0
+"""For a proof on the command line when no --time-limit is given; the incumbent and its bound come back then."""
 ESTIMATED = ("zero-one", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
 
 
@@ -46,6 +48,10 @@ def estimator_for(
     _one_of(model, ESTIMATED)
     if model == "zero-one":
         constraints = constraints_for(fpr, max_features, integer)
+        if solver == "auto":
+            # What was asked for is an answer with a bound; the special search proves most, MIP takes every constraint.
+            solver = "highs" if max_features is not None or integer else "exact"
+            time_limit = DEFAULT_SECONDS if time_limit is None else time_limit
         return mipclass.ZeroOneClassifier(solver, subject_to=constraints, time_limit=time_limit, progress=progress)
     if max_features is not None or integer or (fpr is not None and model != "tau-fpl"):
         raise InvalidInputError(

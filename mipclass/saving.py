@@ -5,7 +5,8 @@
 
 Values are JSON's own, plus objects with one key: {"$array": {"dtype", "shape", "data"}} for a small array,
 {"$stored": name} for one in the .npz, {"$tuple": [...]}, {"$number": "inf" | "-inf" | "nan"}, {"$result": {...}},
-{"$constraint": {"class", "arguments"}}, {"$mapping": [[key, value], ...]} where keys are not text.
+{"$constraint": {"class", "arguments"}}, {"$certificate": {...}}, {"$mapping": [[key, value], ...]} where keys are not
+text.
 A class is found by its name in a fixed table, never by import. Attributes that have no such form (a search tree, a path)
 are left out and listed under "left_out"; predictions do not need them.
 """
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _PUBLIC
+from .certificate import Certificate
 from .errors import InvalidInputError, ReadError
 from .fitted import FittedTable
 from .model import Constraint
@@ -159,6 +161,8 @@ def _encode(value: Any, stored: dict[str, NDArray[Any]], name: str) -> Any:
         return _encode_array(value, stored, name)
     if isinstance(value, Result):
         return {"$result": _result_document(value, stored, name)}
+    if isinstance(value, Certificate):
+        return {"$certificate": dict(value.content)}
     if isinstance(value, Constraint):
         return {"$constraint": _constraint_document(value, stored, name)}
     if isinstance(value, tuple):
@@ -302,6 +306,8 @@ def _decode(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
             return _decode_array(content)
         if key == "$result":
             return _decode_result(content, arrays)
+        if key == "$certificate":
+            return Certificate(content)
         if key == "$constraint":
             return _decode_constraint(content, arrays)
         if key == "$mapping":

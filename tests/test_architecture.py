@@ -64,7 +64,7 @@ ALLOWED = {
     "synthetic": BASE,
     "tables": BASE,
     "fitted": BASE | {"tables"},
-    "saving": MODELS | {"estimators", "fitted", "saving"},
+    "saving": MODELS | {"certificate", "estimators", "fitted", "saving"},
     "projections": BASE | {"kernels"},
     "driver": DRIVER,
 }

@@ -203,3 +203,22 @@ def test_nothing_is_written_where_nothing_can_be(mipclass: Call, table: Path) ->
     done = mipclass("fit", table, "--target", "state", "--out", "nowhere/model.json")
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_fit_certify_verify(mipclass: Call, table: Path, tmp_path: Path) -> None:
+    done = mipclass("fit", table, "--target", "state", "--out", "model.json", "--certificate", "proof.json")
+    assert done.returncode == 0, done.stderr
+    assert "certified yes" in done.stdout
+    checked = mipclass("verify", "proof.json", table, "--target", "state")
+    assert checked.returncode == 0, checked.stderr
+    assert "the rule is optimal" in checked.stdout
+    other = tmp_path / "other.csv"
+    lines = table.read_text().splitlines()
+    first = lines[1].split(",")
+    lines[1] = f"{float(first[0]) + 1:.4f},{first[1]},{first[2]}"
+    other.write_text("\n".join(lines) + "\n")
+    rejected = mipclass("verify", "proof.json", other, "--target", "state")
+    assert rejected.returncode == 1
+    assert "rejected" in rejected.stdout
+    (tmp_path / "junk.json").write_text("{}")
+    assert mipclass("verify", "junk.json", table, "--target", "state").returncode == 1
