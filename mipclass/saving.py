@@ -126,7 +126,8 @@ def _table_document(fitted: FittedTable, stored: dict[str, NDArray[Any]]) -> dic
 
 
 def _result_document(result: Result, stored: dict[str, NDArray[Any]], prefix: str = "result") -> dict[str, Any]:
-    document, left_out = {}, []
+    document: dict[str, Any] = {}
+    left_out: list[str] = []
     for field in fields(result):
         value = getattr(result, field.name)
         if field.name == "extra":
