@@ -63,7 +63,9 @@ def estimator_for(
         return mipclass.PolyhedralClassifier(solver="slp" if solver == "auto" else solver, time_limit=time_limit)
     if model == "tau-fpl":
         return mipclass.TauFPLClassifier(tau=0.05 if fpr is None else fpr)
-    return mipclass.OutlierPathSVC() if model == "robust-svm" else mipclass.RGDTreeSVC()
+    if model == "outlier-svm":
+        return mipclass.RGDTreeSVC(time_limit=time_limit, progress=progress)
+    return mipclass.OutlierPathSVC()
 
 
 def declared(
