@@ -132,6 +132,17 @@ class Statement:
         }
 
 
+@dataclass(frozen=True)
+class MarginStatement:
+    """The maximum margin problem that a certificate is about: minimise coefficient |w|^2 subject to y_i (w.x_i + b) >= 1 for every point."""
+
+    coefficient: float
+    intercept: bool = True
+
+    def content(self) -> dict[str, Any]:
+        return {"kind": "maximum margin", "coefficient": self.coefficient.hex(), "intercept": self.intercept}
+
+
 def statement_of(model: Any) -> Statement:
     """The statement of a Model with one ZeroOne loss; InvalidInputError names what it has beyond that."""
     from .models.losses import ZeroOne
@@ -153,6 +164,21 @@ def statement_of(model: Any) -> Statement:
     return Statement(
         np.where(counted, coefficient * model.weights, 0.0), term.margin, model.rule.intercept is True, limits, rows
     )
+
+
+def margin_statement_of(model: Any) -> MarginStatement:
+    """The statement of L2() subject to HardMargin() without outliers; InvalidInputError for anything else."""
+    from .models.outlier_svm import HardMargin
+    from .models.penalties import L2
+    from .models.rules import Linear
+
+    kinds = [type(term) for _, term in model.terms], [type(constraint) for constraint in model.constraints]
+    if kinds != ([L2], [HardMargin]) or not isinstance(model.rule, Linear) or model.rule.intercept == "penalised":
+        raise InvalidInputError("certificates of margins are about L2() subject to HardMargin() and a Linear rule.")
+    limits = model.constraints[0].limits(model.data)
+    if max(limits.total or 0.0, limits.positives, limits.negatives) >= model.weights.min():
+        raise InvalidInputError("certificates of margins are about HardMargin() without outliers.")
+    return MarginStatement(float(model.terms[0][0]), model.rule.intercept is True)
 
 
 def _one_sided(rows: Any, d: int) -> list[tuple[NDArray[np.float64], float]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from math import ceil
 
 import numpy as np
@@ -164,3 +166,56 @@ def test_scale_and_place_of_the_data_do_not_matter(scale, offset):
     found = polytope_distance(scale * p1 + offset, scale * p2 + offset)
     assert found.status is Status.OPTIMAL
     assert found.distance == pytest.approx(scale * polytope_distance(p1, p2).distance, rel=1e-6)
+
+
+# -- the proof, checked in exact arithmetic -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def certified():
+    import mipclass
+    from mipclass import models
+
+    p1, p2 = two_clouds(6, n=15, d=3)
+    X, y = np.vstack([p1, p2]), np.repeat(["spam", "ham"], [len(p1), len(p2)])
+    return X, y, mipclass.solve(models.outlier_svm(X, y, 0))
+
+
+def test_the_maximum_margin_is_certified(certified):
+    import mipclass
+
+    X, y, found = certified
+    assert found.certified
+    verdict = mipclass.verify(found.certificate, X, y)
+    assert verdict.accepted
+    assert float(verdict.lower) <= found.objective <= float(verdict.upper)
+    assert float(verdict.upper) - float(verdict.lower) <= 1e-8 * found.objective
+    assert float(verdict.lower) == pytest.approx(2 / distance_by_qp(X[y == "spam"], X[y == "ham"]) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("part", "entry", "change", "reason"),
+    [
+        ("lower", "bound", lambda text: str(2 * Fraction(text)), "claims"),
+        ("upper", "loss", lambda text: str(Fraction(text) / 2), "claims"),
+        ("lower", "weights", lambda weights: [(-1.0).hex(), *weights[1:]], "negative"),
+        ("lower", "points", lambda points: [points[1], *points[1:]], "different rows"),
+        ("upper", "w", lambda w: [(-float.fromhex(w[0])).hex(), *w[1:]], "separate|reaches"),
+    ],
+)
+def test_a_changed_certificate_is_rejected(certified, part, entry, change, reason):
+    import mipclass
+
+    X, y, found = certified
+    content = dict(found.certificate.content)
+    content[part] = {**content[part], entry: change(content[part][entry])}
+    verdict = mipclass.verify(content, X, y)
+    assert not verdict.accepted
+    assert re.search(reason, verdict.reason)
+
+
+def test_a_certificate_of_other_data_is_rejected(certified):
+    import mipclass
+
+    X, y, found = certified
+    assert not mipclass.verify(found.certificate, X + 1e-9, y).accepted

@@ -70,11 +70,12 @@ def verify(certificate: Any, X: Any, y: Any) -> Verdict:
 
 def check(certificate: Any, problem: Any) -> Verdict:
     """Check a certificate against a Model: its data, and that it states this problem and no other."""
-    from ..certificate import statement_of
+    from ..certificate import margin_statement_of, statement_of
 
     try:
         content = _content(certificate)
-        stated = json.loads(json.dumps(statement_of(problem).content()))
+        statement = margin_statement_of(problem) if _is_margin(content) else statement_of(problem)
+        stated = json.loads(json.dumps(statement.content()))
         if field(content, "problem", "problem") != stated:
             raise Rejected("problem", "the certificate states another problem than the model")
         return _check(content, problem.X, problem.y_pm1, signed=True)
@@ -94,11 +95,21 @@ def _content(certificate: Any) -> Any:
     return content
 
 
+def _is_margin(content: Any) -> bool:
+    stated = content.get("problem") if isinstance(content, dict) else None
+    return isinstance(stated, dict) and stated.get("kind") == "maximum margin"
+
+
 def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
     from .problem import check_rows, check_rule, read_problem
 
     if signed and isinstance(content, dict) and isinstance(content.get("data"), dict):
         content = {**content, "data": {**content["data"], "positive": "larger"}}
+    if _is_margin(content):
+        from .margin import check_margin
+
+        reached = check_margin(content, X, y)
+        return Verdict(True, lower=reached[0], upper=reached[1])
     problem = read_problem(content, X, y)
     upper = None
     if field(content, "upper", "upper") is not None:

@@ -38,8 +38,8 @@ class ExactProblem:
         return [*row, Fraction(self.y[i])] if self.intercept else row
 
 
-def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
-    """The problem stated in the certificate about these data, whose hash must agree."""
+def read_data(content: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """The data as float64 and signs, when their hash is that of the certificate."""
     if not isinstance(content, dict) or content.get("format") != "mipclass certificate":
         raise Rejected("format", "this is not a mipclass certificate")
     if content.get("version") != 1:
@@ -60,6 +60,12 @@ def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
     digest.update(signs.tobytes())
     if digest.hexdigest() != data.get("sha256"):
         raise Rejected("data", "the hash differs: the certificate is about other data (values, order or labels)")
+    return matrix, signs
+
+
+def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
+    """The problem stated in the certificate about these data, whose hash must agree."""
+    matrix, signs = read_data(content, X, y)
     statement = field(content, "problem", "problem")
     n, d = matrix.shape
     costs = field(statement, "costs", "problem")
