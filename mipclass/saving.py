@@ -19,7 +19,7 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -180,9 +180,9 @@ def _encode(value: Any, stored: dict[str, NDArray[Any]], name: str) -> Any:
 
 def _constraint_document(constraint: Constraint, stored: dict[str, NDArray[Any]], name: str) -> dict[str, Any]:
     kind = type(constraint).__name__
-    if kind not in CONSTRAINTS or not is_dataclass(constraint):
+    if kind not in CONSTRAINTS:
         raise _Unsavable(f"a {kind} has no JSON form; these constraints have: {', '.join(CONSTRAINTS)}.")
-    arguments = [getattr(constraint, field.name) for field in fields(constraint)]
+    arguments = vars(constraint).values()  # a frozen dataclass keeps its fields in order, and nothing else
     return {"class": kind, "arguments": [_encode(value, stored, f"{name}_{k}") for k, value in enumerate(arguments)]}
 
 
