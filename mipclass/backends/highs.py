@@ -229,26 +229,30 @@ def run_watched(
         if failure or run.stop() is not None:
             event.interrupt()
 
+    def offer(event: Any, propose: Callable[[Array | None], Array | None]) -> None:
+        point = propose(None)
+        if point is not None:
+            event.data_in.setSolution(np.asarray(point, dtype=np.float64))
+
+    def on_mip(event: Any) -> None:
+        guarded(event, lambda: report(event.data_out))
+
+    def on_iteration(event: Any) -> None:
+        guarded(event, lambda: None)
+
+    watched = [(highs.cbSimplexInterrupt, on_iteration), (highs.cbIpmInterrupt, on_iteration)]
     if program.is_integer:
-
-        def on_mip(event: Any) -> None:
-            guarded(event, lambda: report(event.data_out))
-
-        highs.cbMipInterrupt += on_mip
-        highs.cbMipImprovingSolution += on_mip
+        watched = [(highs.cbMipInterrupt, on_mip), (highs.cbMipImprovingSolution, on_mip)]
         if hooks is not None and hooks.incumbent is not None:
             propose = hooks.incumbent
-
-            def offer(event: Any) -> None:
-                point = propose(None)
-                if point is not None:
-                    event.data_in.setSolution(np.asarray(point, dtype=np.float64))
-
-            highs.cbMipUserSolution += lambda event: guarded(event, lambda: offer(event))
-    else:
-        highs.cbSimplexInterrupt += lambda event: guarded(event, lambda: None)
-        highs.cbIpmInterrupt += lambda event: guarded(event, lambda: None)
-    ran = highs.run()
+            watched.append((highs.cbMipUserSolution, lambda event: guarded(event, lambda: offer(event, propose))))
+    for source, listener in watched:
+        source.subscribe(listener)
+    try:
+        ran = highs.run()
+    finally:
+        for source, listener in watched:
+            source.unsubscribe(listener)
     if failure:
         raise failure[0]
     return ran

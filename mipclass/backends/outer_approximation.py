@@ -101,18 +101,14 @@ class _Search:
                 return self.answer(Status.OPTIMAL, "optimal")
             if status is not Status.OPTIMAL:
                 return self.answer(status, "stopped in the master problem")
-            if again and self.tight:
+            if again:
                 # The tangents at this assignment's best point are in the master, which still prefers it.
                 return self.answer(Status.OPTIMAL, "optimal, to the accuracy of the QP solver")
         return self.answer(Status.ITERATION_LIMIT, f"{_ROUNDS} rounds")
 
     def solve_master(self) -> tuple[Status, Array | None]:
-        """Early rounds need no more than a part of the present gap: their bound is valid all the same."""
+        """One master to the full gap: rounds that stop early cost nearly as much and need more successors."""
         run, highs = self.run, self.highs
-        gap = relative_gap(self._objective(), self.bound if np.isfinite(self.bound) else None)
-        aim = run.gap if gap is None else max(run.gap, 0.1 * gap)
-        self.tight = aim <= max(run.gap, TOLERANCE)
-        check(highs.setOptionValue("mip_rel_gap", aim), "set the gap")
         if run.time_limit is not None:
             check(highs.setOptionValue("time_limit", highs.getRunTime() + run.seconds_left()), "set the time limit")
         if self.x is not None:
