@@ -3,21 +3,16 @@
     minimise    sum_k coefficient_k term_k(rule; X, y)
     subject to  constraints on the rule and on its errors
 
-The parts are small classes (see mipclass.models): a *Rule* declares the variables of the classifier and its scores, a
-*Term* adds something to the objective, a *Constraint* adds rows. Each part can also be evaluated from the decoded values
-alone, so that every claimed objective is recounted from the data and not taken from the solver.
+The parts are small classes (mipclass/parts.py has their bases, mipclass.models the concrete ones).
 """
 
 from __future__ import annotations
 
-import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,8 +22,23 @@ from .builder import Builder
 from .data import Array, Data, check_data
 from .errors import InvalidInputError
 from .expression import Affine, Rows, Variables
+from .parts import Constraint, ErrorLimit, LinearConstraint, Objective, Rule, Term
+from .points import Points, as_given, merged
 from .program import Program
 from .result import Values
+
+__all__ = [
+    "Constraint",
+    "Declaration",
+    "ErrorLimit",
+    "LinearConstraint",
+    "Model",
+    "Objective",
+    "Points",
+    "Problem",
+    "Rule",
+    "Term",
+]
 
 _DEFAULT_RULE = "mipclass.models.rules:Linear"
 
@@ -53,207 +63,6 @@ class Problem(Protocol):
     def recount(self, values: Mapping[str, Any]) -> float:
         """The true objective of decoded values, from the data."""
         ...
-
-
-class Rule(ABC):
-    """A classifier's shape. `scores(values, X) > 0` predicts the positive class."""
-
-    @abstractmethod
-    def variables(self, data: Data) -> dict[str, Affine]:
-        """The rule's variables by name, e.g. {"w": ..., "b": ...}, for use in a user's own constraints."""
-
-    @abstractmethod
-    def declare(self, d: Declaration) -> None:
-        """Add the rule's variables to `d.builder` and, when scores are affine in them, set `d.scores`."""
-
-    @abstractmethod
-    def scores(self, values: Mapping[str, Any], X: Any) -> Array:
-        """Decision scores of points X."""
-
-    def decode(self, d: Declaration, values: Values) -> Values:
-        """What users see, from all variables of the program."""
-        return {name: values[name] for name in self.variables(d.data) if name in values}
-
-    @property
-    def penalised(self) -> tuple[str, ...]:
-        """Names of the variables that penalties speak of."""
-        return ("w",)
-
-    def squared_norm(self, model: Model, values: Mapping[str, Any]) -> float:
-        """|w|^2 as the L2 penalty counts it, from decoded values."""
-        return float(sum(np.sum(np.square(values[name])) for name in self.penalised))
-
-    @abstractmethod
-    def formula(self) -> str:
-        """The score in plain text, e.g. 'w.x + b'."""
-
-    def latex(self) -> str:
-        return _text(self.formula())
-
-
-class Term(ABC):
-    """A loss or a penalty. Terms add and scale: `0.5 * L2() + C * Hinge()`."""
-
-    is_loss: ClassVar[bool] = True
-    """It measures the fit to the data (a penalty does not)."""
-    is_scale_free: bool = False
-    """Its value does not change when the rule is multiplied by a positive number."""
-    merges_points: ClassVar[bool] = False
-    """A weighted sum over points, so that equal points with equal labels may become one of summed weight."""
-
-    @abstractmethod
-    def declare(self, d: Declaration, coefficient: float) -> None:
-        """Add `coefficient` times this term to `d.builder`'s objective, with what variables and rows it needs."""
-
-    @abstractmethod
-    def value(self, model: Model, values: Mapping[str, Any]) -> float:
-        """The term at decoded values, from the data."""
-
-    @abstractmethod
-    def formula(self) -> str: ...
-
-    def latex(self) -> str:
-        return _text(self.formula())
-
-    def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of the term's own variables (and rescaled ones of the rule) for a warm start."""
-        return {}
-
-    def __add__(self, other: Any) -> Objective:
-        return Objective(((1.0, self),)).__add__(other)
-
-    def __radd__(self, other: Any) -> Objective:
-        return Objective(((1.0, self),)).__add__(other)
-
-    def __mul__(self, factor: Any) -> Objective:
-        return Objective(((1.0, self),)).__mul__(factor)
-
-    __rmul__ = __mul__
-
-
-@dataclass(frozen=True)
-class Objective:
-    """A weighted sum of terms."""
-
-    terms: tuple[tuple[float, Term], ...]
-
-    def __add__(self, other: Any) -> Objective:
-        if isinstance(other, int | float) and other == 0:  # so that sum([...]) works
-            return self
-        if isinstance(other, Term):
-            other = Objective(((1.0, other),))
-        if not isinstance(other, Objective):
-            raise InvalidInputError(f"an objective adds losses and penalties; got {type(other).__name__}.")
-        return Objective(self.terms + other.terms)
-
-    __radd__ = __add__
-
-    def __mul__(self, factor: Any) -> Objective:
-        if isinstance(factor, bool) or not isinstance(factor, int | float | np.integer | np.floating):
-            raise InvalidInputError(f"a term can be multiplied by a number; got {type(factor).__name__}.")
-        if not np.isfinite(factor) or factor < 0:
-            raise InvalidInputError(
-                f"the multiple of a loss or penalty must be finite and >= 0; got {factor}. "
-                "A negative multiple would reward errors and make the problem unbounded or non-convex."
-            )
-        return Objective(tuple((float(factor) * coefficient, term) for coefficient, term in self.terms))
-
-    __rmul__ = __mul__
-
-    def formula(self) -> str:
-        parts = [term.formula() if c == 1 else f"{c:g} {term.formula()}" for c, term in self.terms]
-        return " + ".join(parts)
-
-    def latex(self) -> str:
-        return " + ".join(term.latex() if c == 1 else rf"{c:g}\, {term.latex()}" for c, term in self.terms)
-
-
-@dataclass(frozen=True, eq=False)
-class ErrorLimit:
-    """sum_i coefficients_i error_i <= at_most, where error_i is 1 when point i is wrong."""
-
-    coefficients: Array
-    at_most: float
-
-
-class Constraint(ABC):
-    """A side constraint. Methods read `error_limits` and `weight_rows`; backends get `declare`."""
-
-    is_homogeneous: bool = True
-    """It holds for c * (w, b) whenever it holds for (w, b), c > 0; only such constraints fit a scale-free loss."""
-    two_sided: bool = False
-    """It could gain from a correct point that is called wrong, so an error must imply a wrong point too."""
-
-    @abstractmethod
-    def declare(self, d: Declaration) -> None: ...
-
-    @abstractmethod
-    def violation(self, model: Model, values: Mapping[str, Any]) -> float:
-        """By how much decoded values break it, recounted from the data; 0 when they do not."""
-
-    @abstractmethod
-    def formula(self) -> str: ...
-
-    def latex(self) -> str:
-        return _text(self.formula())
-
-    def error_limits(self, model: Model) -> list[ErrorLimit] | None:
-        """The constraint as limits on errors alone, or None when it is not of that kind."""
-        return None
-
-    def weight_rows(self, model: Model) -> list[Rows] | None:
-        """The constraint as linear rows over the rule's variables alone, or None when it is not of that kind."""
-        return None
-
-    def check(self, data: Data) -> None:
-        """Refuse what does not fit the data (unknown feature names, groups of wrong length)."""
-
-    def groups(self, data: Data) -> NDArray[Any] | None:
-        """A label for each point that keeps equal points of different labels apart, or None."""
-        return None
-
-
-@dataclass(frozen=True, eq=False)
-class LinearConstraint(Constraint):
-    """Rows over the rule's variables that a user wrote, such as `problem.w["age"] >= 0`."""
-
-    rows: Rows
-
-    @property
-    def is_homogeneous(self) -> bool:  # type: ignore[override]
-        sides = np.concatenate([np.ravel(self.rows.lower), np.ravel(self.rows.upper)])
-        return not self.rows.expression.constant.any() and bool(np.isin(sides, (0.0, np.inf, -np.inf)).all())
-
-    def declare(self, d: Declaration) -> None:
-        d.builder.subject_to(d.fresh_row_name("user"), self.rows)
-
-    def violation(self, model: Model, values: Mapping[str, Any]) -> float:
-        return self.rows.violation(values)
-
-    def weight_rows(self, model: Model) -> list[Rows]:
-        return [self.rows]
-
-    def formula(self) -> str:
-        blocks = ", ".join(block.name for block in self.rows.expression.terms)
-        return f"{self.rows.expression.size} linear row(s) on {blocks}"
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Distinct points of the data: equal points with equal labels (and group) are one, of summed weight.
-
-    `first[k]` is the data row that stands for point k; `point_of[i]` is the point of data row i (-1 for weight zero).
-    """
-
-    X: Any
-    y_pm1: Array
-    weights: Array
-    first: NDArray[np.int64]
-    point_of: NDArray[np.int64]
-
-    @property
-    def n(self) -> int:
-        return len(self.y_pm1)
 
 
 class Declaration:
@@ -407,7 +216,11 @@ class Model:
     def points(self) -> Points:
         """The points that the program speaks of: merged when every loss allows it, else the data as they are."""
         if self._points is None:
-            self._points = _merge(self) if all(term.merges_points for _, term in self.terms) else _as_given(self.data)
+            if all(term.merges_points for _, term in self.terms):
+                groups = [constraint.groups(self.data) for constraint in self.constraints]
+                self._points = merged(self.data, [labels for labels in groups if labels is not None])
+            else:
+                self._points = as_given(self.data)
         return self._points
 
     # -- composing ----------------------------------------------------------------------------------------------------
@@ -561,12 +374,6 @@ class Model:
         return f"<table>{''.join(cells)}</table>"
 
 
-def _text(words: str) -> str:
-    """Plain words inside a formula."""
-    plain = words.replace("\\", " ").replace("^", " ")
-    return r"\text{" + re.sub(r"([{}_%#&$])", r"\\\1", plain) + "}"
-
-
 def _default_rule() -> Rule:
     module, _, attribute = _DEFAULT_RULE.partition(":")
     return cast(Rule, getattr(import_module(module), attribute)())
@@ -593,33 +400,3 @@ def _constraints(given: Any) -> tuple[Constraint, ...]:
                 f"subject_to takes constraints or comparisons such as problem.w['age'] >= 0; got {type(item).__name__}."
             )
     return tuple(made)
-
-
-def _as_given(data: Data) -> Points:
-    rows = np.arange(data.n)
-    return Points(data.X, data.y_pm1, data.weights, rows, rows)
-
-
-def _merge(model: Model) -> Points:
-    """Equal points with equal labels and groups become one of summed weight; weight zero is removed."""
-    data = model.data
-    kept = np.flatnonzero(data.weights > 0)
-    X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
-    keys = [X[kept], data.y_pm1[kept, None]]
-    for constraint in model.constraints:
-        groups = constraint.groups(data)
-        if groups is not None:
-            keys.append(np.unique(groups, return_inverse=True)[1].reshape(-1, 1)[kept].astype(np.float64))
-    table = np.ascontiguousarray(np.hstack(keys)) + 0.0  # -0.0 and 0.0 are the same number
-    rows = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
-    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # keep the order of the data
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    representative = kept[first[order]]
-    point_of = np.full(data.n, -1)
-    point_of[kept] = rank[inverse.ravel()]
-    weights = np.bincount(point_of[kept], weights=data.weights[kept], minlength=len(first))
-    return Points(
-        data.X[representative], data.y_pm1[representative], weights.astype(np.float64), representative, point_of
-    )

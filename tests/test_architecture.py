@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 BASE = {"errors", "options", "result", "run", "data", "registry", "__init__"}
 PROGRAM = BASE | {"program", "expression", "builder"}
-MODEL = PROGRAM | {"model"}
+MODEL = PROGRAM | {"model", "parts", "points"}
 MODELS = MODEL | {"models"}
 TOOLS = {"projections", "reductions", "backends", "kernels", "tree", "files", "bridges"}
 METHODS = MODELS | TOOLS | {"methods", "certificate"}
@@ -49,7 +49,9 @@ ALLOWED = {
     "program": BASE | {"files", "bridges"},  # Program.write, to_pyomo ...: each opens its room when called
     "expression": PROGRAM,
     "builder": PROGRAM,
-    "model": PROGRAM,
+    "points": PROGRAM,
+    "parts": MODEL,
+    "model": MODEL,
     "models": MODELS,
     "kernels": {"kernels"},
     "reductions": PROGRAM | {"reductions"},
