@@ -147,7 +147,7 @@ EXACT = {
 
 def exact(seed: int, n: int, route: str) -> dict[str, Any]:
     solver, options = EXACT[route]
-    result = solve(small(seed, n), solver, time_limit=30, options=options)
+    result = solve(small(seed, n), solver, time_limit=10, options=options)
     shown = {"value": result.objective, "bound": result.bound, "claim": result.claim, "nodes": result.nodes}
     return {"seconds": result.seconds, **shown}
 
@@ -241,7 +241,7 @@ def report(results: Results) -> str:
         )
     parts.append(table(["N", "whole fit", "MB", "one LP, interior point", "MB", "one LP, HiGHS (primal)"], rows))
 
-    parts += ["", "Exact model (l1 = 0.01, noisy slab in the plane, h = 2): seconds, claim, nodes; limit 30 s:", ""]
+    parts += ["", "Exact model (l1 = 0.01, noisy slab in the plane, h = 2): seconds, claim, nodes; limit 10 s:", ""]
     rows = []
     for setting in results.where("exact slp").settings:
         here = {route: results.where(f"exact {route}", seed=setting["seed"], n=setting["n"]) for route in EXACT}
