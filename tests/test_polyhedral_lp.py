@@ -170,11 +170,11 @@ def test_direction_satisfies_newtons_equations(seed, points, width, correct):
     rng = np.random.default_rng(seed + 1)
     predictor = tuple(rng.normal(size=array.shape) for array in (slack, height, mult, mult0))
     target, derror = 0.1, rng.normal(size=(points, width))
-    eta, rho0, rho_sum = np.empty((points, width)), np.empty(points), np.empty(points)
-    kernel.right_hand_side(*state, target, correct, *predictor, eta, rho0, rho_sum)
+    eta, rho_sum = np.empty((points, width)), np.empty(points)
+    kernel.right_hand_side(*state, target, correct, *predictor, eta, rho_sum)
     second = [predictor[0] * predictor[2], predictor[1] * predictor[3]] if correct else [0.0, 0.0]
     change = tuple(np.empty_like(array) for array in state)
-    longest = kernel.direction(*state, derror, eta, rho0, rho_sum, *change)
+    longest = kernel.direction(*state, derror, eta, rho_sum, *change)
     dslack, dheight, dmult, dmult0 = change
     np.testing.assert_allclose(dmult.sum(axis=1) + dmult0, 0.0, atol=1e-7 * np.abs(dmult).max())
     np.testing.assert_allclose(dslack, dheight[:, None] - derror, rtol=1e-12, atol=1e-12)

@@ -52,22 +52,20 @@ def right_hand_side(
     dmult: Array,
     dmult0: Array,
     eta: Array,
-    rho0: Array,
     rho_sum: Array,
 ) -> None:
     """Complementarity residuals c/s after elimination of the point: eta_j = rho_j - w_j sum(rho)/W.
 
     c_j = target - s_j x_j, less the predictor's second-order term ds_j dx_j when `correct`.
-    rho_sum keeps sum(rho) and rho0 the residual of the height's own pair, both needed to recover the direction.
+    rho_sum keeps sum(rho), the height's own pair included; the direction needs it.
     """
     points, width = slack.shape
     for i in range(points):
         c = target - height[i] * mult0[i]
         if correct:
             c -= dheight[i] * dmult0[i]
-        rho0[i] = c / height[i]
         total_w = mult0[i] / height[i]
-        total_rho = rho0[i]
+        total_rho = c / height[i]
         for j in range(width):
             c = target - slack[i, j] * mult[i, j]
             if correct:
@@ -88,7 +86,6 @@ def direction(
     mult0: Array,
     derror: Array,
     eta: Array,
-    rho0: Array,
     rho_sum: Array,
     dslack: Array,
     dheight: Array,

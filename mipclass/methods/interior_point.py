@@ -56,7 +56,7 @@ class _Points:
         self.mult = np.repeat(self.mult0[:, None], width, axis=1)
         self.dheight, self.dmult0 = np.zeros(count), np.zeros(count)
         self.dslack, self.dmult = np.zeros((count, width)), np.zeros((count, width))
-        self.eta, self.rho0, self.rho_sum = np.empty((count, width)), np.empty(count), np.empty(count)
+        self.eta, self.rho_sum = np.empty((count, width)), np.empty(count)
         self.condensed = np.empty((width * (width + 1) // 2, count))
 
     @property
@@ -166,10 +166,10 @@ def _mehrotra(groups: list[_Points], factor: Any, residual: Array, gap: float) -
     def solve(target: float, correct: bool) -> tuple[Array, float, float]:
         right = -residual
         for g in groups:
-            kernel.right_hand_side(*g.state, target, correct, *g.change, g.eta, g.rho0, g.rho_sum)
+            kernel.right_hand_side(*g.state, target, correct, *g.change, g.eta, g.rho_sum)
             g.add_gradient(right, -g.eta)
         step = cho_solve(factor, right.ravel(), check_finite=False).reshape(residual.shape)
-        limits = [kernel.direction(*g.state, g.products(step), g.eta, g.rho0, g.rho_sum, *g.change) for g in groups]
+        limits = [kernel.direction(*g.state, g.products(step), g.eta, g.rho_sum, *g.change) for g in groups]
         return step, min(limit[0] for limit in limits), min(limit[1] for limit in limits)
 
     _, primal, dual = solve(0.0, False)
