@@ -116,6 +116,24 @@ def test_branch_and_bound_stops_at_the_asked_gap():
     assert rough.bound <= whole.objective <= rough.objective + 1e-9
 
 
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@pytest.mark.parametrize("lp", ["highs", "interior-point"])
+def test_a_multiple_of_the_loss_gives_the_same_hyperplanes(factor, lp):
+    X, y = disc(1, n=30)
+    rule = models.Polyhedron(3)
+    plain = solve(models.Model(X, y, rule=rule, minimize=models.AverageViolation()), options={"lp": lp})
+    scaled = solve(models.Model(X, y, rule=rule, minimize=factor * models.AverageViolation()), options={"lp": lp})
+    assert scaled.objective == pytest.approx(factor * plain.objective, rel=1e-5, abs=1e-8 * factor)
+    assert scaled.recounted
+    seen = []
+    solve(
+        models.Model(X, y, rule=rule, minimize=factor * models.AverageViolation()),
+        options={"lp": lp, "rounds": 2, "nodes": 60},
+        callback=lambda event: seen.append(event.objective),
+    )
+    assert max(seen) <= 2.1 * factor
+
+
 def test_sizes_of_the_robust_lp_are_as_documented():
     X, y = slab(1, n=18, d=3)
     for l1, columns, rows in ((0.0, 18 + 4, 18), (0.1, 18 + 7, 18 + 6)):

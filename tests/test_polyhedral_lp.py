@@ -132,7 +132,8 @@ def test_standardising_changes_no_value(seed, h, scale, shift):
     standard = Standardised.of(user)
     planes = np.random.default_rng(seed).normal(size=(h, 4))
     inside = standard.forward(planes)
-    assert standard.sets.value(inside) == pytest.approx(user.value(planes), rel=1e-9)
+    assert standard.unit * standard.sets.value(inside) == pytest.approx(user.value(planes), rel=1e-9)
+    assert standard.sets.value(np.zeros((h, 4))) == pytest.approx(2.0)
     np.testing.assert_allclose(standard.back(inside), planes, rtol=1e-9, atol=1e-9 * (1 + abs(shift)))
 
 

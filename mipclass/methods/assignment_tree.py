@@ -40,8 +40,11 @@ class _Node(NamedTuple):
     used: int
 
 
-def prove(sets: PointSets, h: int, incumbent: Point, run: Run, node_limit: int) -> Proof:
-    """Search until no node's bound is below the incumbent by more than the gap, or `node_limit` or `run` stops it."""
+def prove(sets: PointSets, h: int, incumbent: Point, run: Run, node_limit: int, unit: float) -> Proof:
+    """Search until no node's bound is below the incumbent by more than the gap, or `node_limit` or `run` stops it.
+
+    `unit` turns f into the user's units for reports.
+    """
     lp = WarmDual(sets, h)
     best, nodes, made, stopped = incumbent, 0, 0, None
     current: _Node | None = _Node(np.full(len(sets.B), UNASSIGNED, dtype=np.intp), 0.0, 0)
@@ -69,7 +72,7 @@ def prove(sets: PointSets, h: int, incumbent: Point, run: Run, node_limit: int) 
         else:
             current = None
         if nodes % _REPORT_EVERY == 0:
-            run.report(objective=best.value, bound=_bound(waiting, current, best), nodes=nodes)
+            run.report(objective=unit * best.value, bound=unit * _bound(waiting, current, best), nodes=nodes)
     cut_off = best.value - (tolerance(best.value, run) if run.gap > 0 else 0.0)
     return Proof(best, min(cut_off, _bound(waiting, current, best)), nodes, stopped)
 

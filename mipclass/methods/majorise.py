@@ -43,12 +43,16 @@ class Search:
     lp: AssignmentLP
     run: Run
     combinations: int = 64
+    unit: float = 1.0  # of f, for reports in the user's units
     lps: int = 0
     descents: list[int] = field(default_factory=list)
 
     def solve(self, assignment: Integers) -> tuple[Array, float] | None:
         self.lps += 1
         return self.lp.solve(assignment, self.run)
+
+    def report(self, point: Point) -> None:
+        self.run.report(objective=self.unit * point.value, bound=0.0, iterations=self.lps)
 
     def descend(self, assignment: Integers, beat: float = np.inf) -> Point | None:
         """MM from an assignment until it repeats or f stops decreasing; None if stopped before the first LP ended.
@@ -121,7 +125,7 @@ class Search:
             found = self.descend(moves[index % len(moves)](self.sets, point.planes, rng), beat=point.value)
             if found is not None and found.value < point.value - DECREASE:
                 point = found
-            self.run.report(objective=point.value, bound=0.0, iterations=self.lps)
+            self.report(point)
         return point
 
 

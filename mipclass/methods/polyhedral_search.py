@@ -26,7 +26,7 @@ from .paper_descent import paper_descent
 SAMPLE = 4000
 # Rounds times dual columns (m + k) h that the default search spends on small data.
 SEARCH_WORK = 20_000
-# An LP whose value and bound differ by more, relative to 1 + value, has not been solved.
+# An LP whose value and bound differ by more, relative to unit + value, has not been solved.
 _LP_GAP = 1e-6
 
 
@@ -57,11 +57,16 @@ class _Unreported(Run):
 
 @dataclass(frozen=True)
 class Standardised:
-    """x -> (x - centre) / scale for the features, with hyperplanes and l1 prices to match."""
+    """x -> (x - centre) / scale for the features, with hyperplanes and l1 prices to match, and f in units of `unit`.
+
+    `unit` is the geometric mean of the two classes' weights: 1 for the paper's means, where f(0) = 2, and between the
+    two when they differ by orders of magnitude, so that absolute tolerances fit both.
+    """
 
     sets: PointSets
     centre: Array
     scale: Array
+    unit: float
 
     @classmethod
     def of(cls, sets: PointSets) -> Standardised:
@@ -72,9 +77,9 @@ class Standardised:
         A, B = sets.A.copy(), sets.B.copy()
         A[:, :-1] = (A[:, :-1] - centre) / scale
         B[:, :-1] = (B[:, :-1] - centre) / scale
-        l1 = sets.l1.copy()
-        l1[:-1] /= scale
-        return cls(PointSets(A, B, sets.p, sets.q, l1), centre, scale)
+        unit = float(np.sqrt(sets.p.sum() * sets.q.sum()))
+        l1 = sets.l1 / np.append(scale, 1.0) / unit
+        return cls(PointSets(A, B, sets.p / unit, sets.q / unit, l1), centre, scale, unit)
 
     def forward(self, planes: Array) -> Array:
         out = planes.copy()
@@ -110,7 +115,7 @@ def separate(
         rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), 20, 100))
     standard = Standardised.of(sets)
     rng = np.random.default_rng(run.seed)
-    search = Search(standard.sets, assignment_lp(standard.sets, h, lp, backend), run, combinations)
+    search = Search(standard.sets, assignment_lp(standard.sets, h, lp, backend), run, combinations, standard.unit)
     if h == 1:
         return _robust_lp(sets, standard, search)
     first = standard.forward(start) if start is not None else None
@@ -122,7 +127,7 @@ def separate(
         point = search.settle(point)
     proof = Proof(point, 0.0, 0, run.stop())
     if proof.stopped is None and nodes > 0 and point.value > DECREASE:
-        proof = prove(standard.sets, h, point, run, nodes)
+        proof = prove(standard.sets, h, point, run, nodes, standard.unit)
     return _finish(sets, standard, search, proof, nodes > 0)
 
 
@@ -131,8 +136,9 @@ def _finish(sets: PointSets, standard: Standardised, search: Search, proof: Proo
     run = search.run
     planes = standard.back(proof.point.planes)
     value = sets.value(planes)
-    bound = min(value, proof.bound)
-    solved = value - bound <= 2.0 * tolerance(value, run) if proved else value <= DECREASE
+    bound = min(value, standard.unit * proof.bound)
+    open_gap = (value - bound) / standard.unit
+    solved = open_gap <= (2.0 * tolerance(proof.point.value, run) if proved else DECREASE)
     claim: Claim = "proven" if solved else "local" if proof.point.local else "heuristic"
     status = Status.OPTIMAL if solved else proof.stopped or Status.ITERATION_LIMIT
     extra = {"lps": search.lps, "lps_a_descent": tuple(search.descents)}
@@ -148,7 +154,7 @@ def _from_start(search: Search, h: int, first: Array | None, rounds: int, rng: n
     else:
         found = search.descend(k_means(sets.B[:, :-1], h, rng))
         point = _better(found, _trivial(sets, h))
-    search.run.report(objective=point.value, bound=0.0, iterations=search.lps)
+    search.report(point)
     return search.improve(point, rounds, rng)
 
 
@@ -185,19 +191,19 @@ def _robust_lp(sets: PointSets, standard: Standardised, search: Search) -> Separ
     answer = search.solve(np.zeros(len(sets.B), dtype=np.intp))
     run = search.run
     if answer is None:
-        planes = _trivial(sets, 1).planes
+        planes = np.zeros((1, sets.A.shape[1]))
         return Separation(planes, sets.value(planes), 0.0, "heuristic", run.stop() or Status.NUMERICAL_ERROR, 1)
     point = search.smallest(Point(answer[0], standard.sets.value(answer[0])))
     planes = standard.back(point.planes)
     value = sets.value(planes)
-    bound = min(value, answer[1])
+    bound = min(value, standard.unit * answer[1])
     run.report(objective=value, bound=bound, iterations=search.lps)
     trivial = bool(value >= (1.0 - 1e-9) * sets.value(np.zeros_like(planes)))
     if trivial:
         planes = np.zeros_like(planes)
         value = sets.value(planes)
     extra = {"lps": search.lps, "trivial": trivial}
-    if value - bound > _LP_GAP * (1.0 + value):
+    if value - bound > _LP_GAP * (standard.unit + value):
         return Separation(planes, value, bound, "heuristic", Status.NUMERICAL_ERROR, search.lps, extra)
     return Separation(planes, value, bound, "proven", Status.OPTIMAL, search.lps, extra)
 
