@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -130,6 +134,31 @@ def test_limits_return_the_best_rule_so_far(outliers):
         stopped = solve(problem, solver=solver, callback=lambda event, seen=seen: seen.append(event) or len(seen) < 2)
         assert stopped.status in ("interrupted", "optimal")
         assert stopped.recounted
+
+
+@pytest.mark.parametrize("solver", ["pcs", "csa", "local", "bnb"])
+def test_ctrl_c_returns_the_best_rule_so_far(solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 6)), rng.choice([0, 1], 400)
+    problem = models.zero_one(X, y)
+    endless = {"steps": 10**9} if solver in ("csa", "local") else {}
+    solve(problem, solver=solver, time_limit=0.2, options=endless)  # compiled before the clock starts
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    result = solve(problem, solver=solver, options=endless, time_limit=60)
+    timer.join()
+    assert result.status == "interrupted"
+    assert result.recounted
+    assert result.seconds < 30
+
+
+def test_a_quick_rule_warm_starts_a_mip_solver():
+    X, y = np.random.default_rng(5).standard_normal((30, 2)), np.arange(30) % 2
+    problem = models.zero_one(X, y)
+    quick = solve(problem, solver="local")
+    result = solve(problem, solver="highs", warm_start=quick, options={"node_limit": 1})
+    assert result.objective <= quick.objective
+    assert result.recounted
 
 
 def test_grid_search_and_more_classes(outliers):

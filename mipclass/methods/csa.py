@@ -63,7 +63,7 @@ def swap_search(
     losses = np.array([np.inf, best_loss])
     counters = np.zeros(4, dtype=np.int64)
     work = work_arrays(len(Z))
-    piece = max(50, int(2e7 / (Z.size + 40 * len(Z))))
+    piece = max(5, int(2e7 / (Z.size + 40 * len(Z))))
     done = 0
     while done < steps and best_loss > 0.0 and not (stop is not None and stop()):
         asked = min(piece, steps - done)

@@ -90,7 +90,7 @@ def local_search(
     losses = np.full(2, count_loss(rows, weights, v))
     idle = np.zeros(1, dtype=np.int64)
     work = work_arrays(len(Z))
-    piece = max(50, int(2e7 / (Z.size + 40 * len(Z))))  # about 50 ms, a fixed count so that runs repeat
+    piece = max(5, int(2e7 / (Z.size + 40 * len(Z))))  # about 50 ms, a fixed count so that runs repeat
     done = 0
     while done < steps and best_loss > 0.0 and not (stop is not None and stop()):
         asked = min(piece, steps - done)

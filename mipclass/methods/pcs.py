@@ -115,7 +115,7 @@ class PencilSearch:
         fixed = np.full(max(levels, 1), -2, dtype=np.int64)
         depth, counters = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
         found, state, work = np.zeros(4), random_state(0), work_arrays(n)
-        budget = max(20, int(3e6 / (10 * n)))
+        budget = max(4, int(2e7 / (n * (m + 4))))  # about 50 ms
         code = kernel.PAUSED
         while code != kernel.FINISHED and self.loss > 0.0:
             if self.stop is not None and self.stop(self):

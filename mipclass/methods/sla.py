@@ -66,7 +66,7 @@ def smooth_search(
     best, best_w, best_loss = w.copy(), w.copy(), np.array([count_loss(Z, weights, w)])
     loss = float(best_loss[0])
     crowd = max(1.0, float(weights.sum()) / 1000.0)
-    budget = max(20, int(5e6 / max(1, Z.shape[0])))
+    budget = max(4, int(5e6 / max(1, Z.shape[0])))
     K, radius, eps_step, steps = c.K_min, c.R_0, c.eps_S0, 0
 
     def tell() -> None:
