@@ -218,6 +218,7 @@ class BranchAndBound(PlainZeroOne):
         if not rules.is_paper:
             start = swap_search(data.Z, data.weights, start, task.rng, steps=2_000, stop=run.stop).w
         first = Incumbent(count_loss(data.Z, data.weights, start), {"W": start})
+        task.tell(first.objective)
         inner = Run(
             time_limit=run.time_limit and max(run.seconds_left(), 1e-9),
             gap=run.gap,

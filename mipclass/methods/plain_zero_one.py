@@ -33,7 +33,7 @@ MOST_CENTRED_ENTRIES = 2_000_000  # beyond that the centring LP takes longer tha
 
 COMMON_OPTIONS: dict[str, Option] = {
     "centre": Option(
-        True, "move the rule found to the middle of its cell (an LP; loss and claim stay)", one_of(True, False)
+        True, "move the rule found to the middle of its cell (an LP); not in printed variants", one_of(True, False)
     ),
     "svm_C": Option(
         100.0, "C of the linear SVM (squared hinge, standardised features) that gives the start", number(1e-9)
@@ -126,8 +126,10 @@ class PlainZeroOne(Method):
         start = start_rule(X[np.argmax(weights > 0)], data, points, run)
         tell(data.loss(start) - data.constant)
         found = self.search(Task(data, points, start, run, tell)) if len(data.Z) else Found(start)
-        w, b = data.rule(self._centred(data, found.W, run))
-        b = best_offset(np.asarray(X @ w), y, weights, b)
+        w, b = data.rule(self._finished(data, start, found.W, run))
+        scores = np.asarray(X @ w)
+        if run.options.get("variant") != "paper" or (scores + b == 0).any():
+            b = best_offset(scores, y, weights, b)
         values = {"w": w, "b": np.asarray(b)}
         objective = problem.recount(values)
         bound = scale * (found.lower + data.constant)
@@ -138,9 +140,16 @@ class PlainZeroOne(Method):
             status, claim, values, objective, bound, nodes=found.nodes, iterations=found.iterations, extra=found.extra
         )
 
-    def _centred(self, data: ZeroOneData, W: Array, run: Run) -> Array:
-        """W moved to the middle of its cell, where rounding does no harm and new points find the widest margin."""
-        if not run.options.get("centre", False) or data.Z.size > MOST_CENTRED_ENTRIES or run.stop() is not None:
+    def _finished(self, data: ZeroOneData, start: Array, W: Array, run: Run) -> Array:
+        """W moved to the middle of its cell, where rounding does no harm and new points find the widest margin.
+
+        A start that was not improved on stays as it is (an SVM's rule has a margin of its own), and so does a printed
+        algorithm's rule.
+        """
+        if data.loss(W) >= data.loss(start):
+            return start
+        is_paper = run.options.get("variant") == "paper"
+        if is_paper or not run.options["centre"] or data.Z.size > MOST_CENTRED_ENTRIES or run.stop() is not None:
             return W
         return recentre(data, W)
 
