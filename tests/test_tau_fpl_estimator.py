@@ -155,6 +155,12 @@ def test_kernels():
     assert not hasattr(rbf, "coef_")
 
 
+def test_repeated_points_with_fista():
+    X, y = two_gaussians(60, 40)
+    twice = TauFPLClassifier(tau=0.1, solver="fista", threshold="train", R=0.1).fit(np.vstack([X, X]), np.tile(y, 2))
+    assert twice.k_ == 12.0
+
+
 def test_collapse_is_reported_with_a_remedy():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [200, 100])

@@ -244,6 +244,17 @@ def test_limits_and_callbacks_return_the_incumbent():
         assert stopped.bound <= stopped.objective
 
 
+@pytest.mark.parametrize("solver", ["lbfgs", "fista"])
+def test_warm_starts_shorten_the_way(solver):
+    X, y = points(n=300, d=6)
+    cold = solve(models.tau_fpl(X, y, tau=0.1, R=0.1), solver, gap=1e-5)
+    warm = solve(models.tau_fpl(X, y, tau=0.1, R=0.1), solver, gap=1e-5, warm_start=cold)
+    assert warm.iterations < cold.iterations
+    assert warm.objective == pytest.approx(cold.objective, rel=2e-5)
+    with pytest.raises(InvalidInputError, match="warm start's 'w'"):
+        solve(models.tau_fpl(X, y), solver, warm_start={"w": np.ones(3)})
+
+
 def test_what_the_methods_refuse():
     X, y = points(n=40)
     ranking, ridge = models.TopKRanking(2), models.L2()

@@ -150,7 +150,8 @@ class TauFPLClassifier(BinaryClassifier):
         for sign, label in ((-1.0, self.classes_[0]), (1.0, self.classes_[1])):
             if not weights[y_pm1 == sign].any():
                 raise ValueError(f"all samples of class {label!r} have weight zero; a classifier needs two classes.")
-        if X.shape[0] <= MERGE_ROWS and self.kernel != "precomputed" and self.threshold != "umbrella":
+        weighable = self.kernel == "rbf" or (self.kernel == "linear" and self.solver == "lbfgs")
+        if weighable and X.shape[0] <= MERGE_ROWS and self.threshold != "umbrella":
             X, y_pm1, weights = merge(X, y_pm1, weights)
         gram = self._fit_kernel(X)
         if gram is not None and (weights != np.round(weights)).any():

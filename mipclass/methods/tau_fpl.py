@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import MipclassWarning
+from ..errors import InvalidInputError, MipclassWarning
 from ..model import Model
 from ..models.false_positive import BlockedRanking, KernelRanking
 from ..models.losses import TopKRanking
@@ -77,6 +77,14 @@ def outcome(
     return Outcome(status, claim, values, factor * objective, factor * bound, iterations=iterations, extra=extra)
 
 
+def start_vector(run: Run, name: str, size: int) -> Any:
+    """The warm start of that name, or None; one of another size is an error."""
+    given = None if run.warm_start is None else run.warm_start.get(name)
+    if given is not None and given.shape != (size,):
+        raise InvalidInputError(f"the warm start's {name!r} must have shape ({size},); got {given.shape}.")
+    return given
+
+
 class LBFGS(Method):
     """L-BFGS on the primal with a smoothed top-k mean; see tau_fpl_lbfgs."""
 
@@ -92,7 +100,7 @@ class LBFGS(Method):
 
     def solve(self, problem: Model | BlockedRanking, run: Run) -> Outcome:
         data, factor = ranking_data(problem)
-        start = run.warm_start.get("w") if run.warm_start is not None else None
+        start = start_vector(run, "w", data.rows.shape[1])
         found = train(data, run, run.gap or run.options["tolerance"], run.options["max_iterations"], start)
         assert found.status is not None
         extra = {"relative_gap": found.gap, "eps": found.eps}
@@ -128,7 +136,7 @@ class Fista(Method):
         return None
 
     def solve(self, problem: Model | BlockedRanking | KernelRanking, run: Run) -> Outcome:
-        from .tau_fpl_fista import train_dual
+        from .tau_fpl_fista import dual_start, train_dual
 
         gram = None
         if isinstance(problem, KernelRanking):
@@ -137,8 +145,10 @@ class Fista(Method):
         else:
             data, factor = ranking_data(problem)
         epsilon = run.options["epsilon"] if run.options["variant"] == "paper" else None
-        tolerance = run.gap or run.options["tolerance"]
-        found = train_dual(data, run, tolerance, run.options["max_iterations"], gram=gram, paper_epsilon=epsilon)
+        tolerance, most = run.gap or run.options["tolerance"], run.options["max_iterations"]
+        given = start_vector(run, "w" if gram is None else "c", data.rows.shape[1])
+        start = None if given is None else dual_start(data, data.rows.scores(given))
+        found = train_dual(data, run, tolerance, most, gram=gram, start=start, paper_epsilon=epsilon)
         assert found.status is not None
         extra = {"relative_gap": found.gap, "alpha": found.z[data.pos], "beta": -found.z[data.neg]}
         if found.w is None:

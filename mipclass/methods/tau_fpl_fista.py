@@ -176,6 +176,16 @@ def _step(dual: Dual, base: DualPoint, L: float) -> tuple[DualPoint, float]:
         L *= 2.0
 
 
+def dual_start(data: RankingData, scores: Vector) -> Vector:
+    """The dual point that scores suggest: alpha = 2 [1 - u]_+ and the k largest negatives at the cap."""
+    z = np.zeros(scores.size)
+    negatives = scores[data.neg]
+    top = np.argsort(-negatives, kind="stable")[: int(data.k)]
+    alpha = 2.0 * np.maximum(0.0, 1.0 - scores[data.pos] + float(negatives[top].mean()))
+    z[data.pos], z[data.neg[top]] = alpha, -float(alpha.sum()) / data.k
+    return z
+
+
 def _first_point(data: RankingData) -> Vector:
     """What w = 0 suggests: equal weights on the positives and on the negatives."""
     z = np.zeros(data.rows.shape[0])

@@ -74,7 +74,9 @@ def train(data: RankingData, run: Run, tolerance: float, max_iterations: int, st
     first = Trained(np.zeros(d), 1.0) if start is None else Trained(np.array(start, dtype=np.float64), np.inf)
     enough = min(data.pos.size, data.neg.size) >= SUBSAMPLE_ROWS and data.k >= 20
     if start is None and N * d >= SUBSAMPLE_FROM and enough:
+        # The tenth's values are not those of the problem, so they are not reported; a stop still counts.
         quiet = Run.quiet(seed=run.seed, time_limit=None if run.time_limit is None else run.seconds_left())
+        quiet.callback = lambda event: run.stop() is None
         tenth = _descend(data.subsample(0.1, run.seed), quiet, first, 10.0 * tolerance, max_iterations)
         first = Trained(tenth.w, np.inf, eps=tenth.eps, pairs=tenth.pairs)
     return _descend(data, run, first, tolerance, max_iterations)
