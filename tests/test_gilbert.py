@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mipclass.methods.polytope import delete_row, polytope_distance
+from mipclass.methods.sifting import nearest_points
 from mipclass.result import Status
 
 
@@ -219,3 +220,28 @@ def test_a_certificate_of_other_data_is_rejected(certified):
 
     X, y, found = certified
     assert not mipclass.verify(found.certificate, X + 1e-9, y).accepted
+
+
+# -- working sets for many points -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_working_sets_prove_the_same_distance(kind):
+    rng = np.random.default_rng(0)
+    p1, p2 = rng.normal(size=(4500, 6)), rng.normal(size=(4200, 6))
+    p1[:, 0] += 5.0
+    p2[:, 0] -= 4.0
+    found = nearest_points(kind(p1), kind(p2))
+    assert found.status is Status.OPTIMAL
+    check_certificate(found, p1, p2, 1e-9)
+    assert found.distance == pytest.approx(polytope_distance(p1, p2).distance, rel=1e-9)
+
+
+def test_working_sets_for_one_class_and_for_meeting_hulls():
+    rng = np.random.default_rng(1)
+    cloud = rng.normal(size=(5000, 3))
+    assert nearest_points(cloud, cloud[:50] + 0.1).status is Status.INFEASIBLE
+    cloud[:, 0] += 6.0
+    found = nearest_points(cloud, None)
+    assert found.status is Status.OPTIMAL
+    assert found.distance == pytest.approx(polytope_distance(cloud).distance, rel=1e-9)

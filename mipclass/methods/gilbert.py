@@ -14,6 +14,7 @@ from ..run import Run
 from .base import Method
 from .outlier_problem import OutlierProblem, hard_margin, read, refusal, unit
 from .polytope import Nearest, polytope_distance
+from .sifting import nearest_points
 from .widen import slab_along
 
 LARGEST_CERTIFIED = 10_000
@@ -54,15 +55,12 @@ class Gilbert(Method):
 
     def solve(self, problem: Any, run: Run) -> Outcome:
         data = read(problem)
-        rule = "plain" if run.options["variant"] == "paper" else run.options["variant"]
-        found = polytope_distance(
-            data.p1.points[data.rows1],
-            data.p2.points[data.rows2] if data.has_offset else None,
-            epsilon=run.options["epsilon"],
-            rule=rule,
-            max_steps=run.options["max_steps"],
-            run=run,
-        )
+        p1, p2 = data.p1.points[data.rows1], data.p2.points[data.rows2] if data.has_offset else None
+        limits = {"epsilon": run.options["epsilon"], "max_steps": run.options["max_steps"], "run": run}
+        if run.options["variant"] == "corrective":
+            found = nearest_points(p1, p2, **limits)
+        else:
+            found = polytope_distance(p1, p2, rule={"paper": "plain", "away": "away"}[run.options["variant"]], **limits)
         weights = {"alpha": found.alpha, "beta": found.beta}
         extra = {"width": found.width, "distance": found.distance, "epsilon": found.epsilon, **weights}
         words = f"epsilon {found.epsilon:.3g} after {found.steps} steps"

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..result import Status
 from ..run import Run
-from .polytope import polytope_distance
+from .sifting import nearest_points
 from .slab import Array, Budget, Cloud, Mask, left_out, project, slabs
 
 MaxMargin = Callable[[Cloud, Cloud, Run], Array | None]
@@ -48,7 +48,7 @@ def slab_along(p1: Cloud, p2: Cloud, budget: Budget, u: Array) -> Slab:
 
 def nearest_direction(p1: Cloud, p2: Cloud, run: Run) -> Array | None:
     """Direction of the widest slab of two separable classes by Wolfe's algorithm; None when their hulls meet."""
-    nearest = polytope_distance(p1.points, p2.points, epsilon=1e-9, rule="corrective", run=run)
+    nearest = nearest_points(p1.points, p2.points, run=run)
     if nearest.status is Status.INFEASIBLE or nearest.x is None or nearest.distance == 0:
         return None
     return np.asarray(nearest.x / nearest.distance)
