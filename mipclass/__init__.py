@@ -28,6 +28,7 @@ if not (Path(__file__).parent / "models").is_dir() and (_root / "models" / "__in
 
 # name -> where it lives; resolved on first access so that `import mipclass` stays light.
 _PUBLIC = {
+    "OutlierPathSVC": "mipclass.estimators.outlier_path:OutlierPathSVC",
     "PolyhedralClassifier": "mipclass.estimators.polyhedral:PolyhedralClassifier",
     "Program": "mipclass.program:Program",
     "RGDTreeOneClass": "mipclass.estimators.rgd_tree:RGDTreeOneClass",
@@ -48,6 +49,7 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "OutlierPathSVC",
     "PolyhedralClassifier",
     "Program",
     "RGDTreeOneClass",
@@ -71,6 +73,7 @@ __all__ = [
 if TYPE_CHECKING:
     from . import datasets, models
     from .driver import solve, solvers
+    from .estimators.outlier_path import OutlierPathSVC
     from .estimators.polyhedral import PolyhedralClassifier
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
     from .estimators.tau_fpl import TauFPLClassifier

@@ -61,7 +61,8 @@ class OutlierPathMethod(Method):
         values = robust.values(alpha)
         outliers = np.zeros(problem.data.n, dtype=bool)
         kept = problem.points.point_of >= 0
-        outliers[kept] = path.outliers(-1)[problem.points.point_of[kept]]
+        if robust.theta < 1.0:  # at theta = 1 all points are treated alike
+            outliers[kept] = path.outliers(-1)[problem.points.point_of[kept]]
         margins = problem.margins(values)[problem.points.first]
         check = local_optimality(alpha, margins, robust.C, robust.theta, robust.s, scale=robust.margin_scale(alpha))
         convex = robust.theta == 1.0

@@ -1,0 +1,301 @@
+"""OutlierPathSVC: a robust SVM whose degree of robustness is chosen over the whole outlier path (Suzumura et al. 2014)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ..data import Array
+from ..driver import solve
+from ..errors import InvalidInputError
+from ..methods.solution_path import OutlierPath
+from ..models.robust_svm import check_C, robust_svm
+from ..models.rules import Kernel
+from .base import BinaryClassifier
+from .splits import row_hashes, split
+
+Index = NDArray[np.intp]
+
+
+class OutlierPathSVC(BinaryClassifier):
+    """SVM with the loss [1 - m]_+ above the margin s and 1 - s + theta (s - m) below it, no worse for far outliers.
+
+    Minimise 1/2 |w|^2 + C sum_i loss(y_i f(x_i)). The path of local solutions from the plain SVM (theta = 1, or s below
+    every margin) to full robustness (theta = 0 and s = 0) is computed exactly, and the value of theta or s with the fewest
+    errors on held-out training points is taken among all its breakpoints, the plain SVM included.
+
+    Parameters
+    ----------
+    path : "theta" (theta falls from 1 to 0 with s = 0) or "s" (s rises to 0 with theta = 0).
+    kernel : "linear", "rbf", "poly", "precomputed" or a function of two matrices.   gamma : None for 1/n_features.
+    degree, coef0 : of the polynomial kernel.
+    C : weight of the losses, or several to choose from together with theta or s.
+    fit_intercept : an offset that is penalised like a weight (a constant column, or 1 added to the kernel).
+    selection : "validation" (hold out `validation_fraction`), "cv" (`n_folds` folds), or a value of theta or s to use as it is.
+        Equal points always stay on one side of a split.
+    refit : after selection, fit on all points; False keeps the solution of the training side ("validation" only).
+    d_step : who solves the QPs at the jumps: "auto", "homotopy", "primal-dual" or a QP backend such as "osqp".
+    time_limit : seconds for each path, or None.   progress : a line on stderr.   random_state : seed of the split.
+
+    Attributes
+    ----------
+    theta_, s_, C_ : the values chosen.
+    path_ : OutlierPath of the last fit, from the SVM to the chosen value; its points are `path_rows_` of the training data.
+    outliers_ : boolean mask of the training points that the solution treats as outliers.
+    support_, dual_coef_ : training rows with a nonzero coefficient and the coefficients y_i alpha_i, shape (1, n_support).
+    coef_, intercept_ : the rule in the user's units (linear kernel only).
+    validation_errors_ : list of (C, value of the parameter, share of errors) over all candidates, or None.
+    result_, classes_, n_features_in_, feature_names_in_.
+
+    Examples
+    --------
+    >>> from mipclass import OutlierPathSVC
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0], [-9.0]], [0, 0, 1, 1, 1]
+    >>> clf = OutlierPathSVC(selection=0.0).fit(X, y)
+    >>> clf.outliers_.tolist(), clf.predict([[3.0]]).tolist()
+    ([False, False, False, False, True], [1])
+    """
+
+    result_: Any
+
+    def __init__(
+        self,
+        path: Literal["theta", "s"] = "theta",
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 0.0,
+        C: float | Sequence[float] = 1.0,
+        fit_intercept: bool = True,
+        selection: float | Literal["validation", "cv"] = "validation",
+        validation_fraction: float = 0.3,
+        n_folds: int = 5,
+        refit: bool = True,
+        d_step: str = "auto",
+        time_limit: float | None = None,
+        progress: bool = False,
+        random_state: Any = 0,
+    ) -> None:
+        self.path = path
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.selection = selection
+        self.validation_fraction = validation_fraction
+        self.n_folds = n_folds
+        self.refit = refit
+        self.d_step = d_step
+        self.time_limit = time_limit
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutlierPathSVC:
+        """Fit to points X and labels y of two kinds; a weight of 2 counts like two equal points."""
+        X, y, weights = self._validate(X, y, sample_weight)
+        costs = self._check(X)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        order = self._canonical_order(X, y)
+        training = order
+        self.validation_errors_ = None
+        if isinstance(self.selection, str):
+            value, cost, training = self._choose(X, y, weights, order, costs, seed)
+        else:
+            value, cost = float(self.selection), costs[0]
+        self._fit_rows(X, y, weights, training, value, cost)
+        return self
+
+    # ---- choosing ----------------------------------------------------------------------------------------------
+
+    def _choose(
+        self, X: Any, y: Any, weights: Array, order: Index, costs: list[float], seed: int
+    ) -> tuple[float, float, Index]:
+        """The parameter and C with the fewest weighted errors on points that were held out."""
+        folds = self._folds(X, y, weights, order, seed)
+        if not folds:  # too few distinct points to hold any out: stay at the plain SVM
+            return (1.0 if self.path == "theta" else -np.inf), costs[0], order
+        tried: list[tuple[float, float, float]] = []
+        for cost in costs:
+            curves = [self._curve(X, y, weights, train, held, cost) for train, held in folds]
+            tried += [(cost, value, errors) for value, errors in _average(curves, falling=self.path == "theta")]
+        self.validation_errors_ = tried
+        fewest = min(errors for _, _, errors in tried)
+        best = [(cost, value) for cost, value, errors in tried if errors <= fewest + 1e-12]
+        cost, value = best[len(best) // 2]  # the middle of the best stretch: its ends are where errors begin to rise
+        training = order if self.refit or self.selection == "cv" else folds[0][0]
+        return value, cost, training
+
+    def _folds(self, X: Any, y: Any, weights: Array, order: Index, seed: int) -> list[tuple[Index, Index]]:
+        hashes = self._hashes(X)[order]
+        groups = y[order]
+        if self.selection == "validation":
+            held, train = split(hashes, groups, self.validation_fraction, seed)
+            pairs = [(order[train], order[held])]
+        else:
+            pairs, rest = [], np.arange(len(order))
+            for fold in range(self.n_folds, 0, -1):
+                part, others = (
+                    split(hashes[rest], groups[rest], 1.0 / fold, seed) if fold > 1 else (np.arange(len(rest)), [])
+                )
+                held = rest[part]
+                pairs.append((np.delete(order, held), order[held]))
+                rest = rest[np.asarray(others, dtype=np.intp)]
+                if len(rest) == 0:
+                    break
+        return [
+            (train, held)
+            for train, held in pairs
+            if weights[held].sum() > 0 and all(weights[train][y[train] == c].sum() > 0 for c in self.classes_)
+        ]
+
+    def _curve(self, X: Any, y: Any, weights: Array, train: Index, held: Index, cost: float) -> tuple[Array, Array]:
+        """(values of the parameter, weighted errors on `held`) along the path fitted to `train`."""
+        end = 0.0
+        result = self._solve(X, y, weights, train, end, cost)
+        path: OutlierPath = result.extra["path"]
+        rows = train[self._last_model.points.first]
+        positive = y[held] == self.classes_[1]
+        signs = np.where(positive, 1.0, -1.0)
+        if self.kernel == "linear":
+            W = path.coefficients(self._augmented(X[rows]))
+            errors = np.concatenate(
+                [_errors(block @ self._augmented(X[held]).T, signs) @ weights[held] for block in _blocks(W, len(held))]
+            )
+        else:
+            K = X[np.ix_(held, rows)] if self.kernel == "precomputed" else self._rule().gram(X[held], X[rows])
+            K = K + (1.0 if self.kernel == "precomputed" and self.fit_intercept else 0.0)
+            errors = path.errors(K, signs, weights[held]) * weights[held].sum()
+        return path.values, errors
+
+    # ---- fitting -----------------------------------------------------------------------------------------------
+
+    def _fit_rows(self, X: Any, y: Any, weights: Array, rows: Index, value: float, cost: float) -> None:
+        if self.path == "s" and not np.isfinite(value):
+            value = -1e300
+        result = self._solve(X, y, weights, rows, value, cost)
+        model = self._last_model
+        del self._last_model
+        self.result_ = result
+        self.path_: OutlierPath = result.extra["path"]
+        self.C_ = cost
+        self.theta_, self.s_ = float(self.path_.theta[-1]), float(self.path_.s[-1])
+        self.path_rows_ = rows[model.points.first]
+        self.outliers_ = np.zeros(len(y), dtype=bool)
+        self.outliers_[rows] = result.extra["outliers"]
+        coefficients = self.path_.y * result.extra["alpha"]
+        used = np.flatnonzero(coefficients)
+        by_row = np.argsort(self.path_rows_[used])
+        self.support_ = self.path_rows_[used][by_row]
+        self.dual_coef_ = coefficients[used][by_row].reshape(1, -1)
+        if self.kernel == "linear":
+            self.coef_ = np.asarray(result.values["w"]).reshape(1, -1)
+            self.intercept_ = np.asarray(result.values["b"]).reshape(1)
+        elif self.kernel != "precomputed":
+            self._support_points = X[self.support_]
+
+    def _solve(self, X: Any, y: Any, weights: Array, rows: Index, value: float, cost: float) -> Any:
+        theta, s = (value, 0.0) if self.path == "theta" else (0.0, value)
+        part = X[np.ix_(rows, rows)] if self.kernel == "precomputed" else X[rows]
+        how: dict[str, Any] = {"intercept": "penalised" if self.fit_intercept else False}
+        if self.kernel != "linear":
+            how = {"kernel": self._rule()}
+        self._last_model = robust_svm(
+            part, y[rows], cost, theta, s, sample_weight=weights[rows], pos_label=self.classes_[1], **how
+        )
+        return solve(
+            self._last_model,
+            "outlier-path",
+            time_limit=self.time_limit,
+            progress=self.progress,
+            options={"path": self.path, "d_step": self.d_step},
+        )
+
+    def _rule(self) -> Kernel:
+        offset = 1.0 if self.fit_intercept else 0.0
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0, offset)
+
+    def _augmented(self, X: Any) -> Array:
+        return np.hstack([X, np.ones((len(X), 1))]) if self.fit_intercept else np.asarray(X)
+
+    # ---- input -------------------------------------------------------------------------------------------------
+
+    def _check(self, X: Any) -> list[float]:
+        """Refuse bad parameters; the candidates for C."""
+        if self.path not in ("theta", "s"):
+            raise InvalidInputError(f"path must be 'theta' or 's'; got {self.path!r}.")
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix."
+            )
+        if self.kernel != "linear":
+            self._rule()
+        if isinstance(self.selection, str):
+            if self.selection not in ("validation", "cv"):
+                raise InvalidInputError(
+                    f"selection must be 'validation', 'cv' or a value of {self.path}; got {self.selection!r}."
+                )
+        elif isinstance(self.selection, bool) or not isinstance(self.selection, int | float | np.number):
+            raise InvalidInputError(f"selection must be 'validation', 'cv' or a number; got {self.selection!r}.")
+        elif np.ndim(self.C) > 0 and len(np.atleast_1d(self.C)) > 1:
+            raise InvalidInputError("several values of C need selection='validation' or 'cv' to choose among them.")
+        if not 0 < self.validation_fraction < 1:
+            raise InvalidInputError(
+                f"validation_fraction must lie strictly between 0 and 1; got {self.validation_fraction!r}."
+            )
+        if isinstance(self.n_folds, bool) or not isinstance(self.n_folds, int | np.integer) or self.n_folds < 2:
+            raise InvalidInputError(f"n_folds must be a whole number of folds >= 2; got {self.n_folds!r}.")
+        costs = [self.C] if np.ndim(self.C) == 0 else list(self.C)  # type: ignore[arg-type]
+        if not costs:
+            raise InvalidInputError("C is an empty list; give one or more positive numbers.")
+        for cost in costs:
+            check_C(cost)
+        return [float(cost) for cost in costs]  # type: ignore[arg-type]
+
+    def _hashes(self, X: Any) -> NDArray[np.uint64]:
+        """Fingerprints of the points; a precomputed matrix has none that survive reordering, so its row numbers serve."""
+        return np.arange(len(X), dtype=np.uint64) if self.kernel == "precomputed" else row_hashes(X)
+
+    def _canonical_order(self, X: Any, y: Any) -> Index:
+        """An order that the points decide: copies, weights and shuffles of the same data then give the same fit."""
+        return np.lexsort((y == self.classes_[1], self._hashes(X)))
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores; positive ones predict classes_[1]."""
+        X = self._check_new(X)
+        if self.kernel == "linear":
+            return np.asarray(X @ self.coef_[0] + self.intercept_[0])
+        if self.kernel == "precomputed":
+            return np.asarray((X[:, self.support_] + (1.0 if self.fit_intercept else 0.0)) @ self.dual_coef_[0])
+        return np.asarray(self._rule().gram(X, self._support_points) @ self.dual_coef_[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _errors(scores: Array, signs: Array) -> NDArray[np.bool_]:
+    return np.asarray((scores > 0) != (signs > 0))
+
+
+def _blocks(W: Array, columns: int) -> list[Array]:
+    size = max(1, (1 << 22) // max(1, columns))
+    return [W[k : k + size] for k in range(0, len(W), size)]
+
+
+def _average(curves: list[tuple[Array, Array]], *, falling: bool) -> list[tuple[float, float]]:
+    """Summed errors over the folds at every value at which one of them has a breakpoint (its last one counts until the next)."""
+    sign = -1.0 if falling else 1.0
+    values = np.unique(np.concatenate([sign * v for v, _ in curves]))
+    total = np.zeros(len(values))
+    for breakpoints, errors in curves:
+        at = np.searchsorted(sign * breakpoints, values, side="right") - 1
+        total += errors[np.maximum(at, 0)]
+    return [(float(sign * v), float(e)) for v, e in zip(values, total, strict=True)]
