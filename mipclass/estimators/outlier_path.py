@@ -104,7 +104,7 @@ class OutlierPathSVC(BinaryClassifier):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         order = self._canonical_order(X, y)
         training = order
-        self.validation_errors_ = None
+        self.validation_errors_: list[tuple[float, float, float]] | None = None
         if isinstance(self.selection, str):
             value, cost, training = self._choose(X, y, weights, order, costs, seed)
         else:

@@ -1,0 +1,272 @@
+"""The outlier path: optimality of every stored solution recomputed from the data, jumps, QPs, global optima, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from outlier_truth import binary, noisy, ramp_objective, repeated, worst_condition
+
+from mipclass import models, solve
+from mipclass.errors import InvalidInputError, OptionError, UnsupportedProgramError
+from mipclass.kernels import cholesky_update
+from mipclass.methods.local_optimality import local_optimality
+
+RULES = {
+    "linear": {},
+    "offset": {"intercept": "penalised"},
+    "rbf": {"kernel": models.Kernel("rbf")},
+    "poly": {"kernel": models.Kernel("poly", coef0=1.0)},
+    "callable": {"kernel": models.Kernel(lambda A, B: A @ B.T + 1.0)},
+}
+DATA = {
+    "continuous": noisy(70, 4, 0),
+    "binary": binary(80, 5, 0),
+    "repeated": repeated(60, 3, 0),
+    "tiny": noisy(6, 2, 0),
+    "wide": noisy(15, 30, 0),
+    "whole numbers": (np.round(2 * noisy(60, 3, 1)[0]), noisy(60, 3, 1)[1]),
+}
+
+
+def gram_of(model, X):
+    X = X[model.points.first]
+    if isinstance(model.rule, models.Kernel):
+        return model.rule.gram(X, X)
+    return X @ X.T + (1.0 if model.rule.intercept == "penalised" else 0.0)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", DATA)
+def test_every_breakpoint_satisfies_the_kkt_conditions(name, rule):
+    X, y = DATA[name]
+    for C in (0.01, 1.0, 100.0):
+        for parameter in ("theta", "s"):
+            model = models.robust_svm(X, y, C, **RULES[rule])
+            result = solve(model, "outlier-path", options={"path": parameter})
+            path, K = result.extra["path"], gram_of(model, X)
+            assert (result.status, result.claim, result.recounted) == ("optimal", "local", True)
+            assert path.complete
+            for k in range(len(path)):
+                alpha, theta, s = path.alpha(k), path.theta[k], path.s[k]
+                assert worst_condition(K, path.y, alpha, path.C, theta, s, path.outliers(k)) <= 1e-8
+                assert path.objective[k] == pytest.approx(ramp_objective(K, path.y, alpha, path.C, theta, s), rel=1e-6)
+
+
+@pytest.mark.parametrize("parameter", ["theta", "s"])
+@pytest.mark.parametrize("rule", ["linear", "rbf"])
+def test_a_jump_lowers_the_objective(parameter, rule):
+    X, y = noisy(120, 5, 3, flip=0.25)
+    model = models.robust_svm(X, y, 1.0, **RULES[rule])
+    path = solve(model, "outlier-path", options={"path": parameter}).extra["path"]
+    K = gram_of(model, X)
+    jumps = np.flatnonzero(path.jumps)
+    assert len(jumps) >= 3
+    for k in jumps:
+        before = ramp_objective(K, path.y, path.alpha(k - 1), path.C, path.theta[k], path.s[k])
+        assert path.objective[k] < before
+
+
+def test_theta_path_is_linear_between_breakpoints_and_s_path_constant():
+    X, y = noisy(80, 4, 5, flip=0.25)
+    model = models.robust_svm(X, y, 1.0)
+    K = X @ X.T
+    path = solve(model, "outlier-path").extra["path"]
+    for theta in (0.93, 0.5, 0.13):
+        alpha = path.at(theta)
+        k = int(np.flatnonzero(path.theta >= theta)[-1])
+        assert worst_condition(K, path.y, alpha, path.C, theta, 0.0, path.outliers(k)) <= 1e-8
+    steps = solve(model, "outlier-path", options={"path": "s"}).extra["path"]
+    middle = 0.5 * (steps.s[2] + steps.s[3])
+    np.testing.assert_array_equal(steps.at(middle), steps.alpha(2))
+    with pytest.raises(InvalidInputError, match="covers theta"):
+        path.at(1.5)
+
+
+def test_scores_of_all_breakpoints_and_sets():
+    X, y = noisy(60, 3, 6)
+    model = models.robust_svm(X, y, 1.0, kernel=models.Kernel("rbf"))
+    path = solve(model, "outlier-path").extra["path"]
+    new = noisy(10, 3, 7)[0]
+    K = model.rule.gram(new, X)
+    scores = path.scores(K)
+    for k in (0, len(path) // 2, len(path) - 1):
+        np.testing.assert_allclose(scores[k], K @ (path.y * path.alpha(k)), atol=1e-10)
+        sets = path.sets(k)
+        assert sum(map(len, sets.values())) == 60
+        np.testing.assert_array_equal(sets["O"], np.flatnonzero(path.outliers(k)))
+        np.testing.assert_allclose(path.alpha(k)[sets["L"]], 1.0, atol=1e-12)
+        assert not path.alpha(k)[sets["R"]].any()
+    np.testing.assert_allclose(path.errors(K, np.ones(10)), (scores <= 0).mean(axis=1))
+    assert path.n_outliers()[-1] == path.outliers(-1).sum()
+
+
+@pytest.mark.parametrize("d_step", ["homotopy", "primal-dual", "osqp", "cvxpy:CLARABEL"])
+def test_d_steps_agree(d_step):
+    X, y = noisy(60, 3, 8, flip=0.3)
+    model = models.robust_svm(X, y, 1.0, kernel=models.Kernel("rbf"))
+    reference = solve(model, "outlier-path", options={"path": "s", "d_step": "homotopy"}).extra["path"]
+    path = solve(model, "outlier-path", options={"path": "s", "d_step": d_step}).extra["path"]
+    assert path.complete
+    assert path.objective[-1] == pytest.approx(reference.objective[-1], rel=1e-7)
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.4])
+def test_conditional_qps_primal_and_dual_meet_and_match_the_path(theta):
+    X, y = noisy(50, 3, 9, flip=0.3)
+    model = models.robust_svm(X, y, 1.0, theta=theta)
+    path = solve(model, "outlier-path").extra["path"]
+    outliers, s = path.outliers(-1), 0.0
+    primal = solve(models.conditional_svm(X, y, 1.0, theta, s, outliers=outliers), "cvxpy:CLARABEL")
+    dual = solve(models.conditional_dual(X @ X.T, y, 1.0, theta, s, outliers=outliers), "cvxpy:CLARABEL")
+    constant = (1.0 - s) * outliers.sum()
+    assert primal.objective == pytest.approx(path.objective[-1], rel=1e-6)
+    assert constant - dual.objective == pytest.approx(primal.objective, rel=1e-6)
+
+
+def test_conditional_qp_with_active_ties():
+    """A partition whose optimum is on the cut-off: alpha beyond C on I, below C theta on O; both forms agree."""
+    X = np.array([[0.2], [-0.5], [0.3]])
+    y = np.array([1, 1, -1])
+    outliers = np.array([False, True, False])
+    primal = solve(models.conditional_svm(X, y, 4.0, 0.0, -0.5, outliers=outliers), "cvxpy:CLARABEL")
+    dual = solve(models.conditional_dual(X @ X.T, y, 4.0, 0.0, -0.5, outliers=outliers), "cvxpy:CLARABEL")
+    assert 1.5 * 4.0 - dual.objective == pytest.approx(primal.objective, rel=1e-6)
+    assert primal.values["w"][0] == pytest.approx(1.0, abs=1e-6)  # pushed to the cut-off of the outlier
+    assert dual.values["alpha"][1] < -0.5
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gap_to_the_global_optimum_is_never_negative(seed):
+    X, y = noisy(16, 2, seed, flip=0.2)
+    model = models.robust_svm(X, y, 1.0)
+    best = solve(model, "scip", time_limit=60)
+    assert best.claim == "proven"
+    gaps = []
+    for parameter in ("theta", "s"):
+        found = solve(model, "outlier-path", options={"path": parameter})
+        gaps.append(found.objective / best.objective - 1.0)
+    assert min(gaps) >= -1e-6
+    assert min(gaps) <= 0.05
+
+
+def test_counterexample_to_the_printed_theorem():
+    """1-D, w = 1 is the global minimum although point 2 is exactly at the cut-off."""
+    X, y = np.array([[1.0], [-0.5]]), np.array([1, 1])
+    w = np.linspace(-3, 3, 60001)
+    loss = models.Ramp(0.0, -0.5)
+    J = 0.5 * w**2 + 4.0 * (loss.of_margin(w * 1.0) + loss.of_margin(w * -0.5))
+    assert w[J.argmin()] == pytest.approx(1.0)
+    check = local_optimality([1.0, 0.0], X[:, 0] * y, 4.0, 0.0, -0.5)
+    assert check.ties.tolist() == [1]
+    assert check.violation == 0.0
+    assert not check.holds()
+
+
+def test_local_optimality_sees_a_wrong_multiplier():
+    X, y = noisy(40, 2, 1)
+    model = models.robust_svm(X, y, 1.0)
+    result = solve(model, "outlier-path")
+    alpha = result.extra["alpha"].copy()
+    margins = model.margins(result.values)
+    assert local_optimality(alpha, margins, 1.0, 0.0, 0.0).holds(1e-8)
+    far = int(np.argmax(margins))
+    alpha[far] = 0.5
+    check = local_optimality(alpha, margins, 1.0, 0.0, 0.0)
+    assert check.worst == far
+    assert check.violation == pytest.approx(0.5)
+
+
+def test_separable_data_return_the_svm_and_say_so():
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    y = np.array([0, 0, 1, 1])
+    for parameter in ("theta", "s"):
+        result = solve(models.robust_svm(X, y, 10.0), "outlier-path", options={"path": parameter})
+        assert "no outliers" in result.raw_status
+        assert result.values["w"][0] == pytest.approx(1.0)
+        assert not result.extra["outliers"].any()
+
+
+def test_limits_and_callbacks_return_the_path_so_far():
+    X, y = noisy(400, 5, 2, flip=0.3)
+    seen = []
+    result = solve(
+        models.robust_svm(X, y, 1.0), "outlier-path", callback=lambda event: seen.append(event) or len(seen) < 2
+    )
+    assert result.status == "interrupted"
+    assert result.claim == "heuristic"
+    assert not result.extra["path"].complete
+    assert 0.0 < result.extra["path"].theta[-1] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"s": 0.5}, "<= 0"),
+        ({"theta": 1.5}, "from 0 to 1"),
+        ({"theta": -0.1}, "from 0 to 1"),
+        ({"C": 0.0}, "positive"),
+        ({"C": np.nan}, "positive"),
+        ({"intercept": "penalised", "kernel": models.Kernel()}, "Kernel\\(offset"),
+    ],
+)
+def test_bad_parameters(arguments, words):
+    X, y = noisy(10, 2, 0)
+    with pytest.raises(InvalidInputError, match=words):
+        models.robust_svm(X, y, **arguments)
+
+
+def test_refusals_name_the_remedy():
+    X, y = noisy(10, 2, 0)
+    free = models.Model(X, y, minimize=0.5 * models.L2() + models.Ramp())
+    with pytest.raises(UnsupportedProgramError, match="penalised"):
+        solve(free, "outlier-path")
+    with pytest.raises(UnsupportedProgramError, match="Ramp"):
+        solve(models.hinge_svm(X, y), "cccp")
+    with pytest.raises(OptionError, match="d_step"):
+        solve(models.robust_svm(X, y), "outlier-path", options={"d_step": "sla"})
+
+
+def test_ramp_model_has_the_size_it_says():
+    X, y = noisy(20, 3, 0)
+    assert models.robust_svm(X, y).program().A.shape == (20, 43)
+    assert models.robust_svm(X, y, theta=0.5).program().A.shape == (40, 63)
+    assert models.robust_svm(X, y, theta=1.0).program().A.shape == (20, 23)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(1, 12), st.integers(0, 10_000))
+def test_cholesky_updates_equal_fresh_factors(k, seed):
+    rng = np.random.default_rng(seed)
+    q = int(rng.integers(1, 4))
+    B = rng.normal(size=(k + q, k + q + 2))
+    Q = B @ B.T
+    U = np.zeros((k + q, k + q))
+    U[:k, :k] = np.linalg.cholesky(Q[:k, :k]).T
+    columns = np.zeros((q, k + q))
+    columns[:, :k] = Q[k:, :k]
+    cholesky_update.append(U, k, columns, Q[k:, k:].copy(), np.full(q, 1e-12))
+    full = np.triu(U)
+    np.testing.assert_allclose(full.T @ full, Q, atol=1e-9 * np.abs(Q).max())
+    gone = np.sort(rng.choice(k + q, size=min(q, k + q - 1), replace=False)).astype(np.int64)
+    cholesky_update.delete(U, k + q, gone, np.empty((len(gone), k + q)))
+    kept = np.delete(np.arange(k + q), gone)
+    small = np.triu(U[: len(kept), : len(kept)])
+    np.testing.assert_allclose(small.T @ small, Q[np.ix_(kept, kept)], atol=1e-9 * np.abs(Q).max())
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(3, 25), st.integers(1, 4), st.integers(0, 10_000), st.sampled_from([0.01, 1.0, 100.0]))
+def test_discrete_points_never_loop(n, d, seed, C):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, size=(n, d)).astype(float)
+    y = rng.choice([-1, 1], n)
+    y[:2] = [-1, 1]
+    for parameter in ("theta", "s"):
+        model = models.robust_svm(X, y, C)
+        result = solve(model, "outlier-path", options={"path": parameter})
+        path = result.extra["path"]
+        assert path.complete
+        worst = worst_condition(gram_of(model, X), path.y, path.alpha(-1), path.C, 0.0, 0.0, path.outliers(-1))
+        assert worst <= 1e-8
