@@ -233,6 +233,8 @@ class _Pass:
             np.zeros((1 << 12) + 2 * n, np.int32),
         ]
         self.best_centre = np.zeros(r)
+        self._grown: BoxTree | None = None
+        self._unsettled = np.zeros(0, np.intp)
 
     def advance(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
         """True when the pass is through (`holes` says how many boxes it could not settle), False when stopped.
@@ -242,30 +244,31 @@ class _Pass:
         """
         search = self.search
         while True:
-            if not self._run(stop, on_progress):
+            if self._grown is None:
+                if not self._run(stop, on_progress):
+                    return False
+                self._grown = self._collect()
+                self._unsettled = np.flatnonzero(self._grown.lemmas == -1)
+            grown = self._grown
+            if not self._settle(grown, stop):
                 return False
-            grown = self._collect()
             size_before, search.tree = len(search.tree.ops), grown
-            unsettled = np.flatnonzero(grown.lemmas == -1)
-            stopped = self._settle(grown, unsettled, stop)
-            self._begin()
-            if stopped:
-                return False
             failed = int((grown.lemmas == -2).sum())
-            if not len(unsettled) or (failed and len(grown.ops) == size_before):
+            if not len(self._unsettled) or (failed and len(grown.ops) == size_before):
                 self.holes = failed
                 return True
+            self._begin()
 
-    def _settle(self, grown: BoxTree, unsettled: NDArray[np.intp], stop: Stop) -> bool:
-        """Find lemmas for open boxes; True when stopped on the way."""
+    def _settle(self, grown: BoxTree, stop: Stop) -> bool:
+        """Find lemmas for the open boxes; False when stopped on the way, to go on from there."""
         search = self.search
         _, _, _, _, wrong, start, points = self.out
-        for at in unsettled:
-            if stop():
-                return True
+        for at in self._unsettled[grown.lemmas[self._unsettled] == -1]:
             need = min(self.target, search.best) - int(wrong[at])
             grown.lemmas[at] = search.find_lemma(points[start[at] : start[at + 1]], need, stop)
-        return False
+            if stop():
+                return not (grown.lemmas[self._unsettled] == -1).any()
+        return True
 
     def _run(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
         """Let the kernel work to the end of the pass (True) or until stopped."""

@@ -12,7 +12,7 @@ from ..result import Outcome, Status
 from ..run import Run
 from .base import Method
 from .engines import IISEngine
-from .iis_data import cover_data
+from .iis_data import cover_data, widest_rules
 from .proven import PROOF_OPTIONS, Task, answer, refuse
 
 
@@ -55,6 +55,9 @@ def prove_constrained(task: Task) -> Outcome:
     stop = task.stopper(lambda: engine.nodes, close_enough)
     tell()
     engine.advance(stop, tell)
+    if engine.search.best_W is not None:  # the same points right, by as much as can be
+        for W in widest_rules(data, ~data.errors(engine.search.best_W)):
+            engine.search.settle(W)
     found = engine.rule
     stopped = None if engine.exhausted else stop() or Status.NUMERICAL_ERROR
     return answer(

@@ -48,7 +48,9 @@ class CoverData:
         return len(self.Z)
 
     def errors(self, W: Array) -> NDArray[np.bool_]:
-        return (self.Z @ W < 1) if self.margin else (self.Z @ W <= 0)
+        """Points W gets wrong; in the scale-free case also those it gets right only by what rounding could have done."""
+        margins = self.Z @ W
+        return (margins < 1) if self.margin else (margins <= 1e-12 * (np.abs(self.Z) @ np.abs(W)))
 
     def is_feasible(self, W: Array) -> bool:
         wrong = self.errors(W)
@@ -59,6 +61,27 @@ class CoverData:
     def loss(self, W: Array) -> int:
         """Cost of W's errors, in units, without the constant."""
         return int(self.costs[self.errors(W)].sum())
+
+
+def widest_rules(data: CoverData, right: NDArray[np.bool_]) -> list[Array]:
+    """Rules that get the given points right with room to spare, by an LP, and the same in fewer digits; none when there is none.
+
+    Maximise t subject to  z_i.W >= margin + t |z_i|  for the right points and  a_k.W >= c_k  for the side rows.
+    """
+    from scipy.optimize import linprog
+
+    rows = data.Z[right] @ data.map
+    sides = np.array([a @ data.map for a, _ in data.sides]).reshape(len(data.sides), data.map.shape[1])
+    r = data.map.shape[1]
+    size = np.linalg.norm(rows, axis=1)
+    A = np.vstack([np.column_stack([-rows, size]), np.column_stack([-sides, np.zeros(len(sides))])])
+    b = np.concatenate([np.full(len(rows), -float(data.margin)), [-c for _, c in data.sides]])
+    reach = (None, None) if data.margin else (-1.0, 1.0)
+    found = linprog(np.append(np.zeros(r), -1.0), A_ub=A, b_ub=b, bounds=[reach] * r + [(0.0, 1.0)], method="highs")
+    if found.status != 0 or found.x is None:
+        return []
+    W = np.asarray(data.map @ found.x[:-1])
+    return [W, np.round(W, 9), np.round(W, 6)]
 
 
 def cover_data(X: Array, y_pm1: Array, statement: Statement) -> CoverData:
@@ -88,7 +111,7 @@ def cover_data(X: Array, y_pm1: Array, statement: Statement) -> CoverData:
     costs, unit = integer_weights(masses)
     limits = tuple((_sum_by(group, np.asarray(c), count), float(k)) for c, k in statement.limits)
     sides = tuple((a if statement.intercept else a[:-1], c) for a, c in statement.rows)
-    M = whitening(Z) if statement.intercept and not sides and statement.margin == 0 else _scaling(Z)
+    M = whitening(Z) if plain and count else _scaling(Z)
     return CoverData(Z, points, costs, unit, constant, limits, sides, statement.margin, M)
 
 

@@ -19,7 +19,7 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
-from .iis_data import CoverData
+from .iis_data import CoverData, widest_rules
 from .iis_master import Master, Relaxation
 from .iis_separator import Separator, choose
 
@@ -71,6 +71,7 @@ class IISSearch:
         self._order = 0
         self.nodes = 0
         self.infeasible = False
+        self._settled = False
         self.rounds = 8
         if W is not None:
             self.offer(W)
@@ -96,6 +97,12 @@ class IISSearch:
                 self.best, self.best_W = loss, np.array(candidate)
                 improved = True
         return improved
+
+    def settle(self, W: Array) -> None:
+        """Take W in place of the incumbent when it is feasible and costs no more; asked once, for a rule with wider margins."""
+        if self._settled or self.best is None or not self.data.is_feasible(W) or self.data.loss(W) > self.best:
+            return
+        self.best, self.best_W, self._settled = self.data.loss(W), np.array(W), True
 
     def _best_offset(self, W: Array) -> Array | None:
         """W with the offset that costs least among those that keep the limits; None without a free offset."""
@@ -185,7 +192,8 @@ class IISSearch:
                 whole = np.all((cover < 1e-6) | (cover > 1 - 1e-6))
                 if whole:
                     supports, _, W = self.separator.minimise(np.round(cover), np.round(cover), 0.5)
-                    self.offer(W)
+                    for rule in [W, *widest_rules(self.data, cover < 0.5)]:
+                        self.offer(rule)
                     if self.best is not None and node.bound >= self.best:
                         return True
                     if master.add(supports):

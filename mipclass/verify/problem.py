@@ -30,7 +30,7 @@ class ExactProblem:
 
     @property
     def is_plain(self) -> bool:
-        return not self.limits and not self.rows and self.margin == 0
+        return not self.limits and not self.rows and self.margin == 0 and self.intercept
 
     def signed_row(self, i: int) -> list[Fraction]:
         """y_i (x_i, 1), without the 1 when there is no offset."""

@@ -1,0 +1,111 @@
+"""box: rounding, conflicts and lemmas against slow twins."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from mipclass.kernels import box as kernel
+from mipclass.methods.box_search import BoxSearch
+from mipclass.methods.exact_rows import exact_product, integer_matrix, integer_weights, rank, round_rows
+from mipclass.methods.zero_one_data import prepare
+from tests.zero_one_truth import least_loss
+
+
+def never() -> None:
+    return None
+
+
+@given(st.lists(st.lists(st.integers(-50, 50), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_rank_of_whole_rows(rows):
+    assert rank([list(row) for row in rows]) == np.linalg.matrix_rank(np.array(rows))
+
+
+@given(seed=st.integers(0, 10**6))
+def test_rounding_is_within_its_stated_error(seed):
+    rng = np.random.default_rng(seed)
+    A, M = rng.standard_normal((4, 3)), rng.standard_normal((3, 3))
+    exact = exact_product(A, M)
+    for row, want in zip(exact, A @ M, strict=True):
+        assert np.allclose(np.array([float(Fraction(v, max(map(abs, row)))) for v in row]), want / np.abs(want).max())
+    rounded, err = round_rows([[3, -1, 2], [4, 2, 1]], 3)
+    assert rounded.tolist() == [[8, -3, 5], [8, 4, 2]]
+    assert err.tolist() == [0.5, 0.0]
+    Q, err = round_rows(exact, 21)
+    for row, q, e in zip(exact, Q, err, strict=True):
+        scale = Fraction(2**21, max(map(abs, row)))
+        assert all(abs(v * scale - Fraction(int(c))) <= Fraction(e) for v, c in zip(row, q, strict=True))
+
+
+def test_integer_weights_are_exact_or_below():
+    whole, unit = integer_weights(np.array([0.5, 1.5, 3.0]))
+    assert (whole.tolist(), unit) == ([1, 3, 6], Fraction(1, 2))
+    weights = np.array([0.1, 1 / 3, 2.0])
+    whole, unit = integer_weights(weights)
+    assert all(0 <= Fraction(float(w)) - int(k) * unit < unit for w, k in zip(weights, whole, strict=True))
+    assert integer_matrix(np.array([[0.5, 6.0], [0.25, 3.0]])) == [[2, 2], [1, 1]]
+
+
+@given(seed=st.integers(0, 10**6), r=st.integers(2, 5))
+@settings(max_examples=60, deadline=None)
+def test_a_conflict_leaves_no_common_point(seed, r):
+    """Slow twin: an LP asks for a V in the box where both points are right."""
+    rng = np.random.default_rng(seed)
+    Q = rng.integers(-(2**21), 2**21, (2, r)).astype(float)
+    one = 2.0**20
+    h = 2.0 ** rng.integers(10, 20, r)
+    c = np.clip(np.round(rng.uniform(-one, one, r)), h - one, one - h)
+    m = kernel._conflict(Q, np.zeros(2), 0, 1, c, h, r * one)
+    answer = linprog(
+        np.append(np.zeros(r), -1.0),
+        A_ub=np.column_stack([-Q / 2**21, np.full(2, 1e5)]),
+        b_ub=np.zeros(2),
+        bounds=[(a - b, a + b) for a, b in zip(c, h, strict=True)] + [(None, None)],
+        method="highs",
+    )
+    both_right = answer.status == 0 and answer.x[-1] > 1e-9
+    if m > 0:
+        assert not both_right
+    elif not both_right and (Q @ c + np.abs(Q) @ h > 0).all():
+        p = np.arange(1, 64) / 64  # no multiplier of the grid proves it either
+        mixes = [(1.0, t) for t in p] + [(t, 1.0) for t in p] + [(1.0, 1.0)]
+        assert all((a * Q[0] + b * Q[1]) @ c + np.abs(a * Q[0] + b * Q[1]) @ h > 0 for a, b in mixes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lattices_are_settled_by_lemmas(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (12, 4)).astype(float)
+    y = rng.choice([-1.0, 1.0], 12)
+    data = prepare(X, y)
+    weights, _ = integer_weights(data.weights)
+    search = BoxSearch(data.Z, weights)
+    search.advance(never)
+    assert search.finished
+    assert search.lower + data.constant == least_loss(X, y, np.ones(12))
+
+
+def test_the_bound_rises_and_a_stop_keeps_it():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = np.sign(X.sum(axis=1) + rng.normal(0, 2, 120))
+    data = prepare(X, y)
+    weights, _ = integer_weights(data.weights)
+    first = BoxSearch(data.Z, weights)
+    first.advance(never)
+    search = BoxSearch(data.Z, weights, first.best_W)
+    seen: list[int] = []
+    search.advance(never, on_progress=lambda: seen.append(search.lower))
+    assert search.finished
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 2
+    assert search.lower == first.lower
+    paused = BoxSearch(data.Z, weights)
+    while not paused.finished:
+        paused.advance(lambda: True)
+    assert paused.lower == search.lower

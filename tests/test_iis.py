@@ -1,0 +1,116 @@
+"""iis: exact multipliers, irreducible subsystems, and constrained problems against enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mipclass
+from mipclass import models
+from mipclass.certificate import Statement, statement_of
+from mipclass.methods.iis_data import cover_data
+from mipclass.methods.iis_proof import null_vector
+from mipclass.methods.iis_separator import Separator
+from tests.proof_truth import least_cost, some_rule
+from tests.zero_one_truth import KINDS, tiny_instance
+
+whole = st.integers(-6, 6)
+
+
+@given(st.lists(st.lists(whole, min_size=3, max_size=3), min_size=1, max_size=5))
+def test_null_vector_is_exact_and_unique(rows):
+    u = null_vector(rows)
+    if u is None:
+        assert np.linalg.matrix_rank(np.array(rows)) != len(rows) - 1
+    else:
+        assert any(u)
+        assert all(sum(c * row[k] for c, row in zip(u, rows, strict=True)) == 0 for k in range(3))
+        assert np.linalg.matrix_rank(np.array(rows)) == len(rows) - 1
+
+
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS))
+@settings(max_examples=25, deadline=None)
+def test_every_support_is_irreducible(seed, kind):
+    X, y, _ = tiny_instance(seed, kind)
+    data = cover_data(X, y, Statement(np.ones(len(y))))
+    if not data.n or some_rule(data.Z, Statement(np.ones(data.n))):
+        return
+    supports, _ = Separator(data, seed).violated(np.zeros(data.n), np.zeros(data.n), 5)
+    assert supports
+    for support in supports:
+        rows = data.Z[list(support)]
+        assert not some_rule(rows, Statement(np.ones(len(rows))))
+        for k in range(len(rows)):
+            assert some_rule(np.delete(rows, k, axis=0), Statement(np.ones(len(rows) - 1)))
+
+
+def constrained(seed: int, kind: str, what: str) -> models.Model:
+    X, y, weights = tiny_instance(seed, kind)
+    names = [f"x{j}" for j in range(X.shape[1])]
+    if what == "neyman-pearson":
+        rate = [0.0, 0.34, 0.5][seed % 3]
+        limits = [models.FalsePositiveRate(at_most=rate)]
+        return models.Model(X, y, minimize=models.ZeroOne(on="positives"), subject_to=limits, sample_weight=weights)
+    if what == "rate":
+        return models.zero_one(X, y, subject_to=[models.FalseNegativeRate(at_most=0.25)], sample_weight=weights)
+    if what == "monotone":
+        signs = {name: 1 if k % 2 else -1 for k, name in enumerate(names)}
+        return models.zero_one(X, y, subject_to=[models.Monotone(signs)], sample_weight=weights)
+    if what == "no offset":
+        return models.zero_one(X, y, intercept=False, sample_weight=weights)
+    assert what == "margin"
+    return models.Model(
+        X, y, minimize=models.ZeroOne(margin=1), subject_to=[models.Bounds(w=(-1.0, 1.0), b=(-2.0, 2.0))]
+    )
+
+
+CONSTRAINED = ("neyman-pearson", "rate", "monotone", "no offset", "margin")
+
+
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), what=st.sampled_from(CONSTRAINED))
+@settings(max_examples=50, deadline=None)
+def test_constrained_problems_equal_enumeration(seed, kind, what):
+    problem = constrained(seed, kind, what)
+    statement = statement_of(problem)
+    truth = least_cost(np.asarray(problem.X), problem.y_pm1, statement)
+    result = mipclass.solve(problem, solver="iis", options={"local_steps": 200})
+    assert truth is not None
+    assert result.objective == result.bound == truth
+    assert result.claim == "proven"
+    assert result.certified
+    assert not problem.violations(result.values)
+
+
+def test_agrees_with_highs_on_neyman_pearson():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((36, 3))
+    y = (X.sum(axis=1) + rng.normal(0, 1.5, 36) > 0).astype(int)
+    problem = models.neyman_pearson(X, y, 0.1)
+    ours, theirs = (mipclass.solve(problem, solver=name) for name in ("iis", "highs"))
+    assert ours.certified
+    assert ours.objective == theirs.objective == ours.bound
+
+
+def test_infeasible_is_proven():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    y = np.array([1, 0, 1, 0])
+    limits = [models.FalsePositiveRate(at_most=0.0), models.FalseNegativeRate(at_most=0.0)]
+    result = mipclass.solve(models.zero_one(X, y, subject_to=limits), solver="iis")
+    assert result.status == "infeasible"
+    assert result.claim == "proven"
+    assert not result.values
+    assert result.certified
+    assert result.certificate.lower > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", CONSTRAINED)
+def test_constrained_problems_on_many(what):
+    for seed in range(60):
+        problem = constrained(seed, KINDS[seed % len(KINDS)], what)
+        truth = least_cost(np.asarray(problem.X), problem.y_pm1, statement_of(problem))
+        result = mipclass.solve(problem, solver="iis", options={"local_steps": 100})
+        assert result.objective == result.bound == truth
+        assert result.certified
