@@ -13,27 +13,38 @@ from numba import njit
 
 from .pencil import ON_ALL, Work, sweep
 from .random import State
-from .vectors import Array, Indices, length, set_multiple
+from .vectors import Array, Indices
 
 FINISHED, PAUSED, CANDIDATE = 0, 1, 2
 
 
 @njit(cache=True)
-def reflector(z: Array) -> Array:
-    """Unit v such that x - 2 (x.v) v maps z to a multiple of the first axis."""
-    v = np.empty(z.shape[0])
-    set_multiple(v, 1.0 / length(z), z)
-    v[0] += 1.0 if v[0] >= 0.0 else -1.0
-    set_multiple(v, 1.0 / length(v), v)
-    return v
+def reflector(source: Array, row: int, width: int, v: Array) -> bool:
+    """v <- unit vector such that x - 2 (x.v) v maps point `row` to a multiple of the first axis; False: it is zero."""
+    size = 0.0
+    for j in range(width):
+        v[j] = source[j, row]
+        size += v[j] * v[j]
+    size = np.sqrt(size)
+    if size <= ON_ALL:
+        return False
+    v[0] += size if v[0] >= 0.0 else -size
+    total = 0.0
+    for j in range(width):
+        total += v[j] * v[j]
+    for j in range(width):
+        v[j] /= np.sqrt(total)
+    return True
 
 
 @njit(cache=True)
-def project(source: Array, target: Array, v: Array, width: int) -> None:
-    """target <- points of source reflected by v, without their first coordinate; source has `width` used rows."""
+def project(source: Array, target: Array, v: Array, width: int, twice: Array) -> None:
+    """target <- points of source reflected by v, without their first coordinate; source has `width` used lines."""
     n = source.shape[1]
-    twice = np.zeros(n)
-    for j in range(width):
+    c = 2.0 * v[0]
+    for i in range(n):
+        twice[i] = c * source[0, i]
+    for j in range(1, width):
         c = 2.0 * v[j]
         for i in range(n):
             twice[i] += c * source[j, i]
@@ -85,6 +96,7 @@ def pencil_steps(
     """
     m, n = projected.shape[1], projected.shape[2]
     levels = m - 2
+    twice = np.empty(n)
     swept = 0
     while True:
         level = depth[0]
@@ -113,12 +125,10 @@ def pencil_steps(
             depth[0] = level - 1
             continue
         width = m - level
-        row = projected[level, :width, fixed[level]]
-        if length(row) <= ON_ALL:
+        if not reflector(projected[level], fixed[level], width, reflectors[level]):
             continue
-        set_multiple(reflectors[level, :width], 1.0, reflector(row))
-        project(projected[level], projected[level + 1], reflectors[level], width)
+        project(projected[level], projected[level + 1], reflectors[level], width, twice)
         for k in range(level + 1):
-            for j in range(m):
+            for j in range(width - 1):
                 projected[level + 1, j, fixed[k]] = 0.0
         depth[0] = level + 1
