@@ -17,7 +17,7 @@ from ..models.zero_one import zero_one
 from ..result import Result
 from .base import LinearClassifier
 
-ENUMERABLE = 30_000_000  # rows swept by pcs in about a second
+MOST_ENUMERATED = 1_000_000_000  # pencils x rows x coordinates that pcs goes through in about a second
 
 
 class ZeroOneClassifier(LinearClassifier):
@@ -133,7 +133,7 @@ def choose_solver(problem: Model) -> str:
         return "auto"
     n, d = problem.points.n, problem.data.d
     pencils = comb(n, max(0, d - 1)) if d <= 6 else np.inf
-    return "pcs" if pencils * n * (d + 4) <= 8 * ENUMERABLE else "csa"
+    return "pcs" if pencils * n * (d + 4) <= MOST_ENUMERATED else "csa"
 
 
 def best_of(results: Sequence[Result]) -> Result:
