@@ -20,7 +20,7 @@ from ..run import Run
 from .interior_point import solve_assignment
 
 # Above this many dual columns (m + k) h the interior point overtakes the warm simplex (benchmarks/polyhedral_speed.py).
-WARM_SIMPLEX_COLUMNS = 6000
+WARM_SIMPLEX_COLUMNS = 1600
 
 
 class AssignmentLP(Protocol):
