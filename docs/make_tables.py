@@ -47,7 +47,10 @@ def table() -> str:
     ]
     for name, problem in problems().items():
         rows = {row.name: row for row in mipclass.solvers(problem)}
-        methods = ", ".join(f"`{row.name}`" for row in rows.values() if row.kind == "method" and row.accepts)
+        # `tree` takes any model, with rules that the user writes.
+        methods = ", ".join(
+            f"`{r.name}`" for r in rows.values() if r.kind == "method" and r.accepts and r.name != "tree"
+        )
         marks = " | ".join("x" if rows[backend].accepts else "" for backend in BACKENDS)
         lines.append(f"| {name} | {problem.program().kind} | {methods} | {marks} |")
     return "\n".join(lines)

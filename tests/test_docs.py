@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -38,3 +39,14 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith(("http:", "https:", "mailto:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_readme_table_is_fresh() -> None:
+    """The table of models and solvers says what the registry says; docs/make_tables.py rewrites it."""
+    spec = importlib.util.spec_from_file_location("make_tables", ROOT / "docs" / "make_tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    make_tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_tables)
+    text = (ROOT / "README.md").read_text()
+    assert make_tables.table() in text, "run: python docs/make_tables.py"
