@@ -19,7 +19,7 @@ from ..kernels.topk import project_topk
 from ..result import Status
 from ..run import Run
 from .tau_fpl_data import RankingData
-from .tau_fpl_gap import dual_bound, top_mean
+from .tau_fpl_gap import dual_bound, is_close_enough, top_mean
 
 Vector = NDArray[np.float64]
 
@@ -196,8 +196,11 @@ def _first_point(data: RankingData) -> Vector:
 def _verdict(
     best: DualTrained, run: Run, tolerance: float, max_iterations: int, settled: bool, by_paper: bool
 ) -> Status | None:
-    if (settled if by_paper else best.gap <= tolerance) or best.gap == 0.0:
-        return Status.OPTIMAL if best.gap <= tolerance else Status.ITERATION_LIMIT
+    close = is_close_enough(best.objective, best.bound, tolerance)
+    if close if not by_paper else settled:
+        return Status.OPTIMAL if close else Status.ITERATION_LIMIT
+    if best.gap == 0.0:
+        return Status.OPTIMAL
     if best.iterations >= max_iterations:
         return Status.ITERATION_LIMIT
     return run.stop()

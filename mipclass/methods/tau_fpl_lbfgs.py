@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..result import Status
 from ..run import Run
 from .tau_fpl_data import RankingData
-from .tau_fpl_gap import dual_bound, primal_value
+from .tau_fpl_gap import dual_bound, is_close_enough, primal_value
 
 Vector = NDArray[np.float64]
 
@@ -130,7 +130,7 @@ def _descend(data: RankingData, run: Run, at: Trained, tolerance: float, max_ite
 
 
 def _verdict(best: Trained, run: Run, tolerance: float, max_iterations: int, eps: float) -> Status | None:
-    if best.gap <= tolerance:
+    if is_close_enough(best.objective, best.bound, tolerance):
         return Status.OPTIMAL
     if best.iterations >= max_iterations:
         return Status.ITERATION_LIMIT
