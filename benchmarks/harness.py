@@ -345,7 +345,7 @@ def _reset_peak_memory() -> float | None:
     try:
         ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, TypeError):  # another system
         return None
     return _memory_mb("VmRSS")
 
