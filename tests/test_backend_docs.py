@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,35 @@ def test_the_backend_of_the_recipe_conforms() -> None:
     passed = check_backend(space["ScipyBackend"]())
     assert {"lp-random_against_vertices", "mip-random_against_enumeration"} <= set(passed)
     assert not any(name.startswith(("qp", "miqp", "indicator")) for name in passed)
+
+
+def test_a_third_party_adds_the_recipe_by_an_entry_point(tmp_path: Path) -> None:
+    """A distribution with one module and one entry point, in a fresh process: found, listed and used by name."""
+    (tmp_path / "my_solver.py").write_text(code_blocks("add_a_backend.md")[0])
+    about = tmp_path / "my_solver-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-solver\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[mipclass.backends]\nscipy = my_solver:ScipyBackend\n")
+    script = """
+import mipclass
+from mipclass.errors import UnsupportedProgramError
+from mipclass.testing import random_box_qp, random_lp
+rows = {row.name: row for row in mipclass.solvers(random_lp(0))}
+assert rows["scipy"].accepts and "LP" in rows["scipy"].features
+ours, theirs = mipclass.solve(random_lp(0), "highs"), mipclass.solve(random_lp(0), "scipy")
+assert theirs.solver == "scipy" and abs(ours.objective - theirs.objective) < 1e-9
+try:
+    mipclass.solve(random_box_qp(0), "scipy")
+except UnsupportedProgramError as refused:
+    assert "highs" in str(refused)
+else:
+    raise AssertionError("a QP was not refused")
+"""
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_code_of_the_solvers_page_runs() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mipclass.backends.base import Hooks
 from mipclass.backends.highs import HighsBackend
 from mipclass.builder import Builder
 from mipclass.program import Program
@@ -85,6 +86,20 @@ def test_gap_is_respected_and_a_start_is_used() -> None:
     assert rough.objective - rough.bound <= 0.5 * max(1.0, abs(rough.objective)) + 1e-9
     started = HighsBackend().solve(program, Run(warm_start={"x": best.x}))  # type: ignore[dict-item]
     assert started.objective == pytest.approx(best.objective)
+
+
+def test_proposed_points_reach_the_master() -> None:
+    program = regularised_zero_one(16)
+    best = HighsBackend().solve(program, Run.quiet())
+    asked = []
+
+    def propose(x: object) -> np.ndarray | None:
+        asked.append(x)
+        return best.x
+
+    again = HighsBackend().solve(program, Run.quiet(hooks=Hooks(incumbent=propose)))
+    assert asked
+    assert again.objective == pytest.approx(best.objective)
 
 
 def test_callback_stops() -> None:

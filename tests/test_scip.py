@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 
@@ -16,7 +20,7 @@ from mipclass.options import resolve_options
 from mipclass.program import Array, Program
 from mipclass.reductions.indicator_to_bigm import IndicatorToBigM
 from mipclass.result import Status
-from mipclass.run import Run
+from mipclass.run import Run, interruptible
 from mipclass.testing import fewest_errors_on_a_line, hard_mip, line_rule, random_integer_program
 
 ERRORS = slice(2, None)  # after w and b
@@ -179,6 +183,18 @@ def test_exception_in_the_callback_surfaces() -> None:
 
     with pytest.raises(ZeroDivisionError, match="callback"):
         ScipBackend().solve(hard_mip(), Run(callback=broken, time_limit=5.0))
+
+
+def test_ctrl_c_returns_the_incumbent() -> None:
+    run = Run(time_limit=30)
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with interruptible(run):
+        solution = ScipBackend().solve(hard_mip(), run)
+    timer.join()
+    assert solution.status is Status.INTERRUPTED
+    assert solution.x is not None
+    assert hard_mip().violation(solution.x) <= 1e-5
 
 
 def test_what_is_not_a_hook_is_refused() -> None:

@@ -142,7 +142,11 @@ class HighsBackend(Backend):
         "iteration_limit": Option(
             None, "most simplex iterations", lambda v: None if v is None else number(0, integer=True)(v)
         ),
-        "feasibility_tolerance": Option(1e-7, "largest accepted violation of a row", number(1e-10, 1e-2)),
+        "feasibility_tolerance": Option(
+            None,
+            "largest accepted violation of a row; None is HiGHS's own choice, 1e-7 and for a MIP 1e-6",
+            lambda v: None if v is None else number(1e-10, 1e-2)(v),
+        ),
         "hooks": Option(None, "Hooks with an `incumbent` rule that proposes points during a MIP search"),
         "highs": Option({}, "options passed to HiGHS as they are, by HiGHS's own names"),
     }
@@ -187,9 +191,11 @@ def configure(highs: Any, run: Run) -> None:
         "random_seed": run.seed % (2**31),
         "solver": options.get("algorithm", "choose"),
         "presolve": options.get("presolve", "choose"),
-        "primal_feasibility_tolerance": options.get("feasibility_tolerance", 1e-7),
         "mip_rel_gap": run.gap,
     }
+    if options.get("feasibility_tolerance") is not None:
+        settings["primal_feasibility_tolerance"] = options["feasibility_tolerance"]
+        settings["mip_feasibility_tolerance"] = options["feasibility_tolerance"]
     if run.time_limit is not None:
         settings["time_limit"] = run.seconds_left()
     if options.get("node_limit") is not None:

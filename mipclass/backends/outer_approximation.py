@@ -24,7 +24,7 @@ from ..errors import UnsupportedProgramError
 from ..program import Array, Block, Program
 from ..result import Status, relative_gap
 from ..run import Run
-from .base import Solution
+from .base import Hooks, Solution
 from .highs import STATUS, HighsBackend, check, configure, end_threads, give_start, load, run_watched
 from .square_root import square_root
 
@@ -79,8 +79,7 @@ class _Search:
         self.seen: set[bytes] = set()
         self.master = _master(program, F)
         self.highs = load(self.master)
-        configure(self.highs, replace(run, options={"feasibility_tolerance": 1e-9, **run.options}))
-        check(self.highs.setOptionValue("mip_feasibility_tolerance", 1e-9), "tighten the integrality tolerance")
+        configure(self.highs, replace(run, options=run.options | {"feasibility_tolerance": 1e-9}))
 
     def loop(self) -> Solution:
         for _ in range(_ROUNDS):
@@ -122,7 +121,7 @@ class _Search:
                 nodes=spent + int(out.mip_node_count),
             )
 
-        ran = run_watched(highs, self.master, run, report)
+        ran = run_watched(highs, self.master, run, report, self.hooks())
         status = STATUS[highs.getModelStatus().name] if ran.name != "kError" else Status.NUMERICAL_ERROR
         if status is Status.INTERRUPTED:
             status = run.stop() or status
@@ -133,6 +132,19 @@ class _Search:
             self.raise_bound(float(info.mip_dual_bound))
         has_point = info.primal_solution_status == 2 and status not in (Status.INFEASIBLE, Status.NUMERICAL_ERROR)
         return status, np.array(highs.getSolution().col_value)[: self.program.n_columns] if has_point else None
+
+    def hooks(self) -> Hooks | None:
+        """The user's proposals, lifted into the master's columns."""
+        given: Hooks | None = self.run.options.get("hooks")
+        if given is None or given.incumbent is None:
+            return None
+        propose = given.incumbent
+
+        def incumbent(x: Array | None) -> Array | None:
+            point = propose(x)
+            return None if point is None else self.lift(np.asarray(point, dtype=np.float64))
+
+        return Hooks(incumbent=incumbent)
 
     def fix_and_polish(self, x: Array) -> None:
         """The best point with these integers, from the QP in the continuous columns; tangents there."""
