@@ -47,7 +47,7 @@ def test_paper_variant_stops_where_no_swap_helps():
         w, directions = rng.standard_normal(d + 1), np.empty((d + 1, d + 1))
         chosen = first_independent(Z, np.argsort(np.abs(Z @ w)))
         start_vertex(Z, chosen, w, directions)
-        losses, counters = np.array([np.inf, np.inf]), np.zeros(4, dtype=np.int64)
+        losses, counters = np.array([np.inf, np.inf]), np.zeros(3, dtype=np.int64)
         steps = swap_steps(
             Z, np.ones(n), chosen, w, directions, w.copy(), chosen.copy(), losses, counters, 10**6, 0, True,
             random_state(seed), work_arrays(n),

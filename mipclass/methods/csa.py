@@ -61,7 +61,7 @@ def swap_search(
     start_vertex(rows, chosen, v, directions)
     best_v, best_chosen = v.copy(), chosen.copy()
     losses = np.array([np.inf, best_loss])
-    counters = np.zeros(4, dtype=np.int64)
+    counters = np.zeros(3, dtype=np.int64)
     work = work_arrays(len(Z))
     piece = max(5, int(2e7 / (Z.size + 40 * len(Z))))
     done = 0
