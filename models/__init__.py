@@ -18,7 +18,7 @@ from .polyhedral import polyhedral, rlp
 from .robust_svm import conditional_dual, conditional_svm, robust_svm
 from .rules import Kernel, Linear, Polyhedron
 from .svm import hinge_svm
-from .topk_projection import topk_projection
+from .topk_projection import capped_simplex_projection, topk_cone_projection, topk_projection
 from .zero_one import zero_one
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "Term",
     "TopKRanking",
     "ZeroOne",
+    "capped_simplex_projection",
     "conditional_dual",
     "conditional_svm",
     "hinge_svm",
@@ -60,6 +61,7 @@ __all__ = [
     "tau_fpl",
     "tau_fpl_dual",
     "tau_fpl_kernel",
+    "topk_cone_projection",
     "topk_projection",
     "zero_one",
 ]

@@ -73,3 +73,55 @@ def topk_projection(alpha: Any, beta: Any, k: int) -> TopKProjection:
     """
     a, b = (finite_vector(name, v).astype(np.float64, copy=False) for name, v in (("alpha", alpha), ("beta", beta)))
     return TopKProjection(a, b, positive_integer("k", k))
+
+
+@dataclass(frozen=True, eq=False)
+class VectorProjection:
+    """The nearest point p to v with 0 <= p_j <= cap (or sum(p)/k) and a fixed or limited sum. See its makers below."""
+
+    v: Array
+    k: int | None = None
+    cap: float = np.inf
+    total: float | None = None
+    at_most: float = np.inf
+    name: str = "projection"
+
+    def program(self) -> Program:
+        build = Builder(self.name)
+        p = build.variables("p", len(self.v), lower=0.0, upper=self.cap)
+        total = build.variables("total", upper=self.at_most)
+        build.subject_to("sum", p.sum() - total == 0)
+        if self.total is not None:
+            build.tighten("total", lower=self.total, upper=self.total)
+        if self.k is not None:
+            build.subject_to("share", p - total / self.k * np.ones(len(self.v)) <= 0)
+        build.add_square(p - self.v, 0.5)
+        return build.build()
+
+    def decode(self, x: Array) -> Values:
+        return {"p": x[: len(self.v)]}
+
+    def encode(self, values: Mapping[str, Any]) -> Array:
+        p = np.asarray(values["p"], dtype=np.float64)
+        return np.append(p, p.sum())
+
+    def recount(self, values: Mapping[str, Any]) -> float:
+        """Half the squared distance to the point."""
+        return 0.5 * float(np.sum((np.asarray(values["p"]) - self.v) ** 2))
+
+
+def capped_simplex_projection(v: Any, total: float = 1.0, cap: float = np.inf) -> VectorProjection:
+    """Minimise 1/2 |p - v|^2 over {p : sum p = total, 0 <= p_j <= cap}: the simplex, or with a cap the quadratic knapsack.
+
+    Size        n + 1 columns, 1 row
+    """
+    return VectorProjection(finite_vector("v", v).astype(np.float64), cap=cap, total=total, name="capped_simplex")
+
+
+def topk_cone_projection(v: Any, k: int, radius: float = np.inf) -> VectorProjection:
+    """Minimise 1/2 |p - v|^2 over {p : 0 <= p_j <= sum(p)/k, sum p <= radius}: the top-k cone, or the top-k simplex of Lapin et al.
+
+    Size        n + 1 columns, n + 1 rows
+    """
+    point = finite_vector("v", v).astype(np.float64)
+    return VectorProjection(point, k=positive_integer("k", k), at_most=radius, name="topk_cone")
