@@ -169,6 +169,10 @@ def test_collapse_is_reported_with_a_remedy():
         clf = TauFPLClassifier(tau=0.01, threshold="train").fit(X, y)
     assert clf.result_.extra["collapsed"]
     assert not clf.predict(X).any()
+    with pytest.warns(MipclassWarning, match="collapsed"):
+        clf = TauFPLClassifier(tau=0.01, n_rounds=2, random_state=0).fit(X, y)
+    assert not clf.predict(X).any()
+    assert "collapsed" in clf.guarantee_
 
 
 def test_too_few_negatives_give_k_one_and_a_warning():

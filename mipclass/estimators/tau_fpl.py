@@ -210,6 +210,7 @@ class TauFPLClassifier(BinaryClassifier):
         self.result_ = self.results_[-1]
         used = [(ranked, b) for ranked, b in rounds if ranked.norm > 0.0]
         if not used:  # every round collapsed to w = 0, and said so
+            self.guarantee_ = "nothing is called positive: the ranking collapsed to w = 0 in every round"
             return np.zeros_like(rounds[0][0].weights), 0.0
         self.guarantee_ = (
             f"false-positive rate about {self.tau:g} on average over training samples (out-of-bootstrap, "
