@@ -43,7 +43,7 @@ def declared() -> dict[str, Callable[[], Any]]:
         "robust_svm": lambda: models.robust_svm(X, y, C=1.0, theta=0.0, s=0.0),
         "conditional_svm": lambda: models.conditional_svm(X, y, C=1.0, theta=1.0, s=-5.0, outliers=outliers),
         "conditional_dual": lambda: models.conditional_dual(kernel, y, C=1.0, theta=1.0, s=-5.0, outliers=outliers),
-        "outlier_svm": lambda: models.outlier_svm(X, one_flipped, 0.12),
+        "outlier_svm": lambda: models.outlier_svm(X, one_flipped, 0.12, max_norm=50.0),
         "outlier_svm one class": lambda: models.outlier_svm(X + 3.0, None, 0.2),
         "tau_fpl": lambda: models.tau_fpl(X, y, 0.5, 0.1),
         "tau_fpl_dual": lambda: models.tau_fpl_dual(X, y, 0.5, 0.1),
