@@ -83,6 +83,13 @@ def test_impossible_empty_row(name: str) -> None:
     assert backend(name).solve(program, Run.quiet()).status is Status.INFEASIBLE
 
 
+def test_pyomo_stops_while_it_builds(caplog: pytest.LogCaptureFixture) -> None:
+    solution = backend("pyomo:highs").solve(random_lp(0), Run.quiet(time_limit=1e-9))
+    assert solution.status is Status.TIME_LIMIT
+    assert "built" in solution.raw_status
+    assert not caplog.records
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["cvxpy:SCS", "cvxpy:OSQP", "cvxpy:SCIPY", "pyomo:appsi_highs", "pyomo:cbc", "pyomo:glpk"]

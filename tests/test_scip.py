@@ -185,6 +185,18 @@ def test_exception_in_the_callback_surfaces() -> None:
         ScipBackend().solve(hard_mip(), Run(callback=broken, time_limit=5.0))
 
 
+def test_the_time_limit_covers_building() -> None:
+    """Building 30,000 rows in Python takes longer than this limit; the answer comes before it is done."""
+    build = Builder("long")
+    x = build.variables("x", 20, lower=0, upper=1)
+    build.subject_to("row", np.random.default_rng(0).random((30_000, 20)) @ x <= 15)
+    build.minimize(-x.sum())
+    run = Run.quiet(time_limit=0.05)
+    solution = ScipBackend().solve(build.build(), run)
+    assert solution.status is Status.TIME_LIMIT
+    assert "built" in solution.raw_status
+
+
 def test_ctrl_c_returns_the_incumbent() -> None:
     run = Run(time_limit=30)
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -219,6 +231,6 @@ def test_nonconvex_objective_is_solved_by_scip_and_refused_by_highs() -> None:
 
 def test_load_keeps_every_row_and_column() -> None:
     program = random_integer_program(0, quadratic=False)
-    model, columns = load(program)
+    model, columns = load(program, Run.quiet())
     assert len(columns) == program.n_columns
     assert model.getNConss() == program.n_rows

@@ -109,6 +109,22 @@ class Backend(ABC):
         """
 
 
+class StoppedBuilding(Exception):
+    """A limit was reached while a model was built row by row; the backend that raises it answers with `status`."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def keep_building(run: Run, row: int) -> None:
+    """Ask every thousand rows whether to go on; for backends that must build in a Python loop."""
+    if row % 1000 == 0:
+        status = run.stop()
+        if status is not None:
+            raise StoppedBuilding(status)
+
+
 class Family(ABC):
     """Solvers reached through another package: `cvxpy:CLARABEL`, `pyomo:cbc`. One object a package.
 

@@ -20,7 +20,7 @@ from ..options import Option, Options
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
-from .base import Backend, Family, Solution
+from .base import Backend, Family, Solution, StoppedBuilding, keep_building
 from .kkt import residuals
 
 STATUS = {
@@ -145,10 +145,11 @@ class PyomoBackend(Backend):
         if _has_impossible_empty_row(program):
             return Solution(Status.INFEASIBLE, "a row without entries cannot hold", bound=float("inf"))
         with_duals = not program.is_integer and self.solver not in NO_DUALS
-        model = build(program, with_duals=with_duals)
-        stopped = run.stop()
-        if stopped is not None:
-            return Solution(stopped, "stopped before the solver was called")
+        try:
+            with _hushed():
+                model = build(program, run, with_duals=with_duals)
+        except StoppedBuilding as stopped:
+            return Solution(stopped.status, "stopped while the model was built")
         raw, results = self._call(model, program, run)
         if raw == "infeasibleOrUnbounded":
             raw = "unbounded" if self._is_feasible(program, run) else "infeasible"
@@ -185,7 +186,7 @@ class PyomoBackend(Backend):
     def _is_feasible(self, program: Program, run: Run) -> bool:
         """Without the objective, 'infeasible or unbounded' leaves only one of the two."""
         bare = program.replace_with(c=np.zeros(program.n_columns), Q=None)
-        return self._call(build(bare, with_duals=False), bare, run)[0] == "optimal"
+        return self._call(build(bare, Run.quiet(), with_duals=False), bare, run)[0] == "optimal"
 
     def _read(
         self, program: Program, model: Any, results: Any, raw: str, status: Status, run: Run, with_duals: bool
@@ -238,7 +239,7 @@ def _duals(program: Program, model: Any, x: Array) -> tuple[Array, Array]:
     return row_duals, gradient - program.A.T @ row_duals
 
 
-def build(program: Program, *, with_duals: bool) -> Any:
+def build(program: Program, run: Run, *, with_duals: bool) -> Any:
     """A ConcreteModel with variables x[j] and constraints rows[i]; rows without a finite side or an entry are left out."""
     import pyomo.environ as pyo
     from pyomo.core.expr import LinearExpression
@@ -260,13 +261,13 @@ def build(program: Program, *, with_duals: bool) -> Any:
         weights = np.where(half.coords[0] == half.coords[1], 0.5, 1.0) * half.data
         quadratic = pyo.quicksum(w * x[i] * x[j] for i, j, w in zip(*half.coords, weights.tolist(), strict=True))
     model.objective = pyo.Objective(expr=linear + quadratic)
-    model.rows = pyo.Constraint(range(program.n_rows), rule=_row_rule(program, x))
+    model.rows = pyo.Constraint(range(program.n_rows), rule=_row_rule(program, x, run))
     if with_duals:
         model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     return model
 
 
-def _row_rule(program: Program, x: list[Any]) -> Callable[[Any, int], Any]:
+def _row_rule(program: Program, x: list[Any], run: Run) -> Callable[[Any, int], Any]:
     from pyomo.core.expr import LinearExpression
     from pyomo.environ import Constraint
 
@@ -274,6 +275,7 @@ def _row_rule(program: Program, x: list[Any]) -> Callable[[Any, int], Any]:
     lower, upper = _none_if_infinite(program.row_lower), _none_if_infinite(program.row_upper)
 
     def rule(_: Any, i: int) -> Any:
+        keep_building(run, i)
         span = slice(starts[i], starts[i + 1])
         if span.start == span.stop or (lower[i] is None and upper[i] is None):
             return Constraint.Skip

@@ -16,7 +16,7 @@ from ..options import Option, Options, number
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
-from .base import Backend, Hooks, Solution
+from .base import Backend, Hooks, Solution, StoppedBuilding, keep_building
 from .square_root import square_root
 
 STATUS = {
@@ -62,7 +62,10 @@ class ScipBackend(Backend):
     def solve(self, program: Program, run: Run) -> Solution:
         from .scip_hooks import attach
 
-        model, columns = load(program)
+        try:
+            model, columns = load(program, run)
+        except StoppedBuilding as stopped:
+            return Solution(stopped.status, "stopped while the model was built")
         _configure(model, run)
         plugins = attach(model, program, columns, run, run.options.get("hooks"))
         if run.warm_start is not None and "x" in run.warm_start:
@@ -71,7 +74,7 @@ class ScipBackend(Backend):
         if plugins.failure is not None:
             raise plugins.failure
         raw = model.getStatus()
-        if raw == "inforunbd" and _is_feasible(program, run):
+        if raw == "inforunbd" and _is_feasible(program):
             raw = "unbounded"
         return _read(model, program, columns, raw, run)
 
@@ -80,7 +83,7 @@ def _hooks(value: Any) -> str | None:
     return None if value is None or isinstance(value, Hooks) else "None or a mipclass.backends.base.Hooks"
 
 
-def load(program: Program) -> tuple[Any, list[Any]]:
+def load(program: Program, run: Run) -> tuple[Any, list[Any]]:
     """A silent SCIP model of the program and its variables; a quadratic objective adds one variable at the end."""
     from pyscipopt import Model
     from pyscipopt.scip import Expr, ExprCons, Term
@@ -104,6 +107,7 @@ def load(program: Program) -> tuple[Any, list[Any]]:
     for i, (low, high) in enumerate(
         zip(_infinite_as_none(program.row_lower), _infinite_as_none(program.row_upper), strict=True)
     ):
+        keep_building(run, i)
         row = Expr({terms[indices[k]]: data[k] for k in range(starts[i], starts[i + 1])})
         if i not in switch:
             if low is not None or high is not None:
@@ -183,10 +187,9 @@ def _give_start(model: Any, program: Program, columns: list[Any], x: Array) -> N
     model.addSol(start)
 
 
-def _is_feasible(program: Program, run: Run) -> bool:
+def _is_feasible(program: Program) -> bool:
     """SCIP can say 'infeasible or unbounded'; without the objective only one of the two is left."""
-    model, _ = load(program.replace_with(c=np.zeros(program.n_columns), Q=None))
-    _configure(model, run)
+    model, _ = load(program.replace_with(c=np.zeros(program.n_columns), Q=None), Run.quiet())
     model.optimize()
     return int(model.getNSols()) > 0
 
