@@ -292,10 +292,10 @@ class SearchTreeDisplay:
             label = f"new incumbent ({len(found)})"
             self.ax_.scatter(x, y, s=3 * size, facecolors="none", edgecolors="#2e7d32", label=label, zorder=3)
         if bounds if bounds is not None else len(self.positions) <= 60:
-            for node, (x, y) in self.positions.items():
+            for node, place in self.positions.items():
                 bound = self.tree.nodes[node]["bound"]
                 if np.isfinite(bound):
-                    self.ax_.annotate(f"{bound:g}", (x, y), xytext=(4, 2), textcoords="offset points", fontsize=7)
+                    self.ax_.annotate(f"{bound:g}", place, xytext=(4, 2), textcoords="offset points", fontsize=7)
         self.ax_.invert_yaxis()
         self.ax_.set(xticks=[], ylabel="decisions taken")
         self.ax_.legend(fontsize=8)
