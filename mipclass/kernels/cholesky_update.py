@@ -18,6 +18,8 @@ REORDER = {"reassoc", "contract"}
 
 
 # The inner loops run from 0 over slices: only then does numba drop the test for negative indices and use wide registers.
+# Making a slice costs as much as a few dozen operations, so short rows (up to SMALL) are indexed directly.
+SMALL = 40
 
 
 @njit(cache=True, fastmath=REORDER)
@@ -55,6 +57,13 @@ def rotate(cosine: float, sine: float, x: Array, y: Array) -> None:
 @njit(cache=True, fastmath=REORDER)
 def solve_lower(U: Array, k: int, b: Array) -> None:
     """b <- inv(U') b."""
+    if k <= SMALL:
+        for c in range(k):
+            x = b[c] / U[c, c]
+            b[c] = x
+            for i in range(c + 1, k):
+                b[i] -= x * U[c, i]
+        return
     for c in range(k):
         x = b[c] / U[c, c]
         b[c] = x
@@ -64,6 +73,13 @@ def solve_lower(U: Array, k: int, b: Array) -> None:
 @njit(cache=True, fastmath=REORDER)
 def solve_upper(U: Array, k: int, b: Array) -> None:
     """b <- inv(U) b."""
+    if k <= SMALL:
+        for c in range(k - 1, -1, -1):
+            total = b[c]
+            for i in range(c + 1, k):
+                total -= U[c, i] * b[i]
+            b[c] = total / U[c, c]
+        return
     for c in range(k - 1, -1, -1):
         b[c] = (b[c] - dot(U[c, c + 1 : k], b[c + 1 : k])) / U[c, c]
 

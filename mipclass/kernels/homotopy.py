@@ -38,6 +38,15 @@ DEPENDENT = (
 )
 
 
+@njit(cache=True, fastmath=REORDER)
+def row_dot(Z: Array, i: int, x: Array) -> float:
+    """Z_i.x, without making a slice."""
+    total = 0.0
+    for f in range(Z.shape[1]):
+        total += Z[i, f] * x[f]
+    return total
+
+
 @njit(cache=True)
 def column_on_active(Z: Array, linear: bool, active: Index, k: int, j: int, out: Array) -> None:
     """out[c] = Q[active[c], j] for an index j outside the active set."""
@@ -62,15 +71,16 @@ def join_row(
     step = spare[0]
     for _ in range(2):
         for c in range(k):
-            step[c] = dot(Z[active[c]], outside)
+            step[c] = row_dot(Z, active[c], outside)
         solve_lower(U, k, step)
         for c in range(k):
             total[c] += step[c]
         solve_upper(U, k, step)
         for c in range(k):
-            row = Z[active[c]]
+            i = active[c]
+            x = step[c]
             for f in range(d):
-                outside[f] -= step[c] * row[f]
+                outside[f] -= x * Z[i, f]
     complement = dot(outside, outside)
     for c in range(k):
         U[c, k] = total[c]
@@ -146,33 +156,21 @@ def combine_rows(Z: Array, rows: Index, weights: Array, k: int, out: Array) -> N
         c += 1
 
 
-@njit(cache=True, fastmath=REORDER)
-def multiply(Z: Array, x: Array, out: Array) -> None:
-    """out = Z x."""
-    n, d = Z.shape
-    for i in range(n):
-        row = Z[i]
-        total = 0.0
-        for c in range(d):
-            total += row[c] * x[c]
-        out[i] = total
-
-
 @njit(cache=True)
 def rates(
-    Z: Array, linear: bool, state: States, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array, dq: Array,
-    root: Array, driven: float, da: Array, dm: Array, dw: Array,
+    Z: Array, columns: Array, linear: bool, state: States, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array,
+    dq: Array, root: Array, driven: float, da: Array, dm: Array, dw: Array, features: Index,
 ) -> tuple[float, bool]:  # fmt: skip
     """da_A = inv(Q_AA)(dl_A - g_A) and dm = g + Q_{:,A} da_A, where g = Qv and dl is dp on the edge, dq on ties.
 
-    In the linear case `drive` is Z'v and dw scratch.
+    In the linear case `drive` is Z'v and g is not used; `columns` is Z', `features` = 0, 1, ... and dw scratch.
 
     Returns the mass sum_j |da_j| sqrt(Q_jj) (which includes `driven`, that of v) against which rounding is judged, and
     whether w moves at all: when the active rows span the space it does not, and dm is left alone.
     """
     for c in range(k):
         i = active[c]
-        da[c] = (dp[i] if state[i] == EDGE else dq[i]) - g[i]
+        da[c] = (dp[i] if state[i] == EDGE else dq[i]) - (row_dot(Z, i, drive) if linear else g[i])
     solve_lower(U, k, da)
     solve_upper(U, k, da)
     mass = driven
@@ -185,7 +183,7 @@ def rates(
         rest = np.empty(k)
         for c in range(k):
             i = active[c]
-            rest[c] = (dp[i] if state[i] == EDGE else dq[i]) - dot(Z[i], dw)
+            rest[c] = (dp[i] if state[i] == EDGE else dq[i]) - row_dot(Z, i, dw)
         solve_lower(U, k, rest)
         solve_upper(U, k, rest)
         combine_rows(Z, active, rest, k, dw)
@@ -193,7 +191,8 @@ def rates(
             da[c] += rest[c]
         if dot(dw, dw) <= (STILL * mass) ** 2:
             return mass, False
-        multiply(Z, dw, dm)
+        dm[:] = 0.0
+        combine_rows(columns, features, dw, dw.shape[0], dm)
     else:
         dm[:] = g
         combine_rows(Z, active, da, k, dm)
@@ -205,7 +204,7 @@ def rates(
 
 @njit(cache=True)
 def follow(
-    Z: Array, linear: bool, ridge: Array, diagonal: Array, a: Array, m: Array, p: Array, q: Array, C: Array, out_level: Array,
+    Z: Array, columns: Array, linear: bool, ridge: Array, diagonal: Array, a: Array, m: Array, p: Array, q: Array, C: Array, out_level: Array,
     state: States, active: Index, position: Index, count: Index, U: Array,
     kind: int, moving: int, v_index: Index, v: Array, drive: Array, g: Array, dp: Array, dq: Array, clock: Array, t_end: float,
     budget: int, log_t: Array, log_index: Index, log_state: Index, log_start: Index, log_which: Index, log_change: Array,
@@ -213,7 +212,7 @@ def follow(
 ) -> tuple[int, int]:  # fmt: skip
     """Follow one leg from clock[0] to t_end; returns (why it stopped, the index of a tie or -1).
 
-    `v_index`, `v`: the driven multipliers and their rates; `drive`: Z'v (linear) or unused; `g` = Qv. In a CONTINUOUS leg
+    `v_index`, `v`: the driven multipliers and their rates; `drive`: Z'v (linear case), `g`: Qv (kernel case). In a CONTINUOUS leg
     every change of state is logged with the change of a_A since the one before; log_count = [events, entries].
     Each event costs O(n d + k^2) (linear) or O(n k) (kernel).
     """
@@ -225,6 +224,7 @@ def follow(
     dm = np.empty(n)
     dw = np.empty(Z.shape[1])
     root = np.sqrt(diagonal)
+    features = np.arange(Z.shape[1])
     driven = 0.0
     for e in range(v.shape[0]):
         driven += abs(v[e]) * root[v_index[e]]
@@ -240,7 +240,9 @@ def follow(
             return FACTOR_FULL, -1
         if kind == CONTINUOUS and (log_count[0] + 1 >= log_t.shape[0] or log_count[1] + k > log_which.shape[0]):
             return LOG_FULL, -1
-        mass, moves = rates(Z, linear, state, active, k, U, drive, g, dp, dq, root, driven, da, dm, dw)
+        mass, moves = rates(
+            Z, columns, linear, state, active, k, U, drive, g, dp, dq, root, driven, da, dm, dw, features
+        )
         if linear and moves:
             for e in range(v.shape[0]):
                 dm[v_index[e]] += ridge[v_index[e]] * v[e]

@@ -37,6 +37,7 @@ class OutlierState:
     def __init__(self, Z: Array, C: Array, *, linear: bool, seed: int = 0) -> None:
         n = len(C)
         self.Z, self.linear, self.C = Z, linear, C
+        self.columns = np.ascontiguousarray(Z.T) if linear else Z
         diagonal = np.einsum("ij,ij->i", Z, Z) if linear else np.diagonal(Z).copy()
         # A point at the origin has margin 0 whatever w is: give its row a scale so that no division by zero occurs.
         scale = np.where(diagonal > 0, diagonal, max(float(diagonal.max(initial=0.0)), 1.0))
@@ -109,6 +110,7 @@ class OutlierState:
         part = object.__new__(OutlierState)
         part.linear, part.theta, part.s, part.jitter, part.events = self.linear, self.theta, self.s, self.jitter, 0
         part.Z = self.Z[names] if self.linear else self.Z[np.ix_(names, names)]
+        part.columns = np.ascontiguousarray(part.Z.T) if self.linear else part.Z
         for name in ("C", "ridge", "diagonal", "shift", "a", "m", "p", "q", "out_level", "state"):
             setattr(part, name, getattr(self, name)[names])
         place = np.full(len(self.a), -1, dtype=np.int64)
@@ -239,7 +241,13 @@ class OutlierState:
         """
         index = self._nothing if v_index is None else v_index
         values = self._still[:0] if v is None else v
-        drive, g = self.product(index, values) if product is None else product
+        if product is not None:
+            drive, g = product
+        elif self.linear:
+            drive = self.Z[index[0]] * values[0] if len(index) == 1 else self.Z[index].T @ values
+            g = self._still
+        else:
+            drive, g = self.product(index, values)
         time = np.array([clock, 0.0])
         dp = self._still if dp is None else dp
         dq = self._still if dq is None else dq
@@ -247,7 +255,7 @@ class OutlierState:
         while True:
             before = self.count[0]
             code, who = kernel.follow(
-                self.Z, self.linear, self.ridge, self.diagonal, self.a, self.m, self.p, self.q, self.C, self.out_level,
+                self.Z, self.columns, self.linear, self.ridge, self.diagonal, self.a, self.m, self.p, self.q, self.C, self.out_level,
                 self.state, self.active, self.position, self.count, self.U,
                 kind, moving, index, values, drive, g, dp, dq, time, t_end, budget or EVENTS_A_CALL,
                 *(self._no_log if log is None else log.arrays()),

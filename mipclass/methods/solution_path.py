@@ -138,7 +138,9 @@ class OutlierPath:
         k = self._check(k)
         rest = np.asarray(self._matrix("rest")[: k + 1].sum(axis=0)).ravel()
         outlier = np.asarray(self._matrix("outlier")[: k + 1].sum(axis=0)).ravel()
-        return rest + self._steps[k].theta * outlier
+        alpha = rest + self._steps[k].theta * outlier
+        alpha[np.abs(alpha) <= 1e-14 * self.C] = 0.0  # rounding of the summed differences
+        return alpha
 
     def at(self, value: float) -> Array:
         """(n,) multipliers at any value of the parameter; at a jump, after it."""

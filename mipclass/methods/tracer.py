@@ -106,7 +106,7 @@ class Tracer:
         """Lower theta past at most 4 `self.batch` events; true when it reaches `until`."""
         part = batch.part
         budget = 4 * self.batch
-        pull = self.state.pull()[batch.names]
+        pull = np.zeros(len(part.a)) if part.linear else self.state.pull()[batch.names]
         far = self.state.outliers
         pull_w = self.state.Z[far].T @ self.state.C[far] if part.linear else np.empty(len(part.a))
         counted = part.outliers
@@ -114,10 +114,11 @@ class Tracer:
         while budget > 0:
             now = part.outliers
             for j in np.flatnonzero(now != counted):
-                drive, g = part.product(np.array([j]), np.array([part.C[j] if now[j] else -part.C[j]]))
-                pull += g
+                weight = part.C[j] if now[j] else -part.C[j]
                 if part.linear:
-                    pull_w += drive
+                    pull_w += weight * part.Z[j]
+                else:
+                    pull += weight * part.Z[j]
             counted = now
             out = np.flatnonzero(now)
             log.clear()
