@@ -102,7 +102,8 @@ def follow_path(
     smallest = float(state.true_margins().min())
     if parameter == "theta":
         state.set_s(robust.s)
-        state.state[(state.state == kernel.LEFT) & (state.m < state.q)] = kernel.OUT
+        if smallest < robust.s:
+            state.state[(state.state == kernel.LEFT) & (state.m < state.q)] = kernel.OUT
     else:
         state.set_s(min(smallest, robust.s))
         state.set_theta(robust.theta)
