@@ -24,6 +24,7 @@ from sklearn.svm import SVC, LinearSVC
 from .data import Array, check_data
 from .driver import solve
 from .errors import InvalidInputError
+from .estimators.outlier_path import OutlierPathSVC
 from .estimators.polyhedral import PolyhedralClassifier
 from .estimators.rgd_tree import RGDTreeSVC
 from .estimators.tau_fpl import TauFPLClassifier
@@ -51,6 +52,7 @@ def contenders(fpr: float) -> dict[str, Contender]:
         "polyhedral, h = 2": Contender(
             lambda: PolyhedralClassifier(n_hyperplanes=2, random_state=0), {"l1": (0.0, 0.01, 0.1)}
         ),
+        "outlier path": Contender(lambda: OutlierPathSVC(), {"C": C[:4]}),
         "RGD-tree": Contender(lambda: RGDTreeSVC(random_state=0), {"outlier_fraction": (0.0, 0.1, 0.2, 0.3)}),
         f"tau-FPL, tau = {fpr:g}": Contender(lambda: TauFPLClassifier(tau=fpr, random_state=0)),
         "logistic regression": Contender(lambda: LogisticRegression(max_iter=1000), {"C": C}, ours=False),

@@ -32,7 +32,7 @@ def iris() -> tuple[np.ndarray, np.ndarray, list[str]]:
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     X, y, names = iris()
-    only = ["0-1 loss", "RGD-tree", "logistic regression"]
+    only = ["0-1 loss", "outlier path", "RGD-tree", "logistic regression"]
     return compare(X, y, feature_names=names, folds=2, only=only, time_limit=5)
 
 
