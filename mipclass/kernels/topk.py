@@ -67,15 +67,14 @@ def cone_thresholds(v: Floats, k: int) -> Thresholds:
     return _by_sampling(v[:0], v, k, cone=True)
 
 
-def capped_threshold(v: Floats, total: float, cap: float, guess: float | None = None) -> tuple[float, float]:
+def capped_threshold(v: Floats, total: float, cap: float) -> tuple[float, float]:
     """(shift, y) with sum min([v - shift - y]_+, cap) = total; 0 < total <= cap len(v), cap may be infinite.
 
-    `guess` (the threshold of a similar problem) saves the sample.
+    Long vectors start from a sample's answer and iterate on all entries; where that does not settle they are sorted.
     """
-    if guess is None and v.size > SMALL:
+    if v.size > SMALL:
         shift, sample = _descending(_sample(v))
         guess = shift + solve_capped_sorted(sample, min(total * (sample.size / v.size), cap * sample.size), cap)
-    if guess is not None:
         room = np.empty(v.size + linear.BLOCK)
         linear.split_one(v, guess, -np.inf, np.inf, room)
         settled, y = linear.iterate_capped(room[: v.size], total, cap, MAX_STEPS)
