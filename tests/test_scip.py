@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import threading
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("pyscipopt")
 
+from error_sets import is_separable
+
+from mipclass import models
 from mipclass.backends.base import Cut, Hooks
 from mipclass.backends.highs import HighsBackend
 from mipclass.backends.scip import ScipBackend, load
@@ -23,6 +29,7 @@ from mipclass.result import Status
 from mipclass.run import Run, interruptible
 from mipclass.testing import fewest_errors_on_a_line, hard_mip, line_rule, random_integer_program
 
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 ERRORS = slice(2, None)  # after w and b
 
 
@@ -109,6 +116,29 @@ def test_no_good_cuts_enumerate_every_optimum() -> None:
 
     solved = ScipBackend().solve(program, run_with(Hooks(separate=separate)))
     assert solved.objective == pytest.approx(3.0)  # 1 + 2, after 0, 1 and 2 are excluded
+
+
+def test_one_search_with_lazy_cuts_finds_every_best_error_set() -> None:
+    """The example's claim against trying every pair of errors with an LP each."""
+    spec = importlib.util.spec_from_file_location("example", EXAMPLES / "plot_rules_inside_scip.py")
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    rng = np.random.default_rng(42)
+    X = rng.normal(size=(18, 2))
+    y = X[:, 0] + 1.2 * rng.normal(size=18) > 0
+    found, search = example.all_best_rules(models.zero_one(X, y))
+    signs = np.where(y, 1.0, -1.0)
+    truth = set()
+    for pair in combinations(range(18), 2):
+        correct = np.ones(18, dtype=bool)
+        correct[list(pair)] = False
+        if is_separable(X, signs, correct):
+            truth.add(pair)
+    assert set(found) == truth
+    assert len(truth) == 5
+    assert search.objective == pytest.approx(3.0)  # the best that is left
 
 
 def test_propagation_hook_tightens_what_it_is_shown() -> None:

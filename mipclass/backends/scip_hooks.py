@@ -86,9 +86,10 @@ def attach(model: Any, program: Program, columns: list[Any], run: Run, hooks: Ho
             priority=1_000_000, freq=1, timingmask=timing,
         )  # fmt: skip
     if hooks.separate is not None:
+        # Lower priorities than any of SCIP's own: the rule is asked about points that satisfy everything else.
         model.includeConshdlr(
             Separator(plugins, hooks.separate), "mipclass_separate", "a user's lazy cuts",
-            sepapriority=0, enfopriority=-1, chckpriority=-1, sepafreq=1, propfreq=-1, needscons=False,
+            sepapriority=0, enfopriority=-2_000_000, chckpriority=-2_000_000, sepafreq=1, propfreq=-1, needscons=False,
         )  # fmt: skip
     if hooks.propagate is not None:
         model.includeProp(
