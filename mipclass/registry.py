@@ -54,7 +54,7 @@ METHODS: dict[str, str] = {
     "local": "mipclass.methods.local:LocalSearch",
 }
 
-AUTO_METHODS = ("exact", "slp", "outlier-path", "gilbert", "rgd-tree", "lbfgs", "topk")
+AUTO_METHODS = ("exact", "slp", "outlier-path", "gilbert", "rgd-tree", "lbfgs", "fista", "topk")
 """Methods that solver="auto" prefers, in this order, for the models that they accept."""
 
 

@@ -303,7 +303,8 @@ def test_collapse_is_found_by_both_solvers():
 def test_kernel_form_equals_the_linear_one():
     X, y = points(n=70, d=3)
     linear = solve(models.tau_fpl(X, y, tau=0.1, R=0.1), "lbfgs", gap=1e-8)
-    kernel = solve(models.tau_fpl_kernel(X @ X.T, y, tau=0.1, R=0.1), "fista", gap=1e-8)
+    kernel = solve(models.tau_fpl_kernel(X @ X.T, y, tau=0.1, R=0.1), gap=1e-8)
+    assert kernel.solver == "fista"
     assert kernel.recounted
     assert kernel.objective == pytest.approx(linear.objective, abs=1e-7)
     np.testing.assert_allclose(X.T @ kernel.values["c"], linear.values["w"], atol=1e-3)

@@ -262,6 +262,21 @@ def test_cone_projection_is_moreau_optimal(v, k):
         assert top.sum() <= 1e-10
 
 
+def test_the_peers_of_the_benchmark_solve_the_same_problems():
+    from benchmarks.topk_peers import project_by_osqp, project_cone_by_search, project_equal_sums_by_ibis
+
+    rng = np.random.default_rng(9)
+    for n in (1, 2, 17, 60):
+        v, alpha = rng.standard_normal(n), rng.standard_normal(n + 2)
+        for k in {1, (n + 1) // 2, n}:
+            np.testing.assert_allclose(project_cone_by_search(v, k), project_topk_cone(v, k), atol=1e-9)
+        lam, _ = project_equal_sums_by_ibis(alpha, v)
+        np.testing.assert_allclose(np.maximum(alpha - lam, 0.0), project_topk_simplex(alpha, v, 1)[0], atol=1e-9)
+    alpha, beta = rng.standard_normal(40), rng.standard_normal(50)
+    for ours, theirs in zip(project_topk_simplex(alpha, beta, 6), project_by_osqp(alpha, beta, 6), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
 def test_float32_stays_float32_and_overwrite_writes_in_place():
     rng = np.random.default_rng(1)
     alpha, beta = rng.standard_normal(5_000).astype(np.float32), rng.standard_normal(4_000).astype(np.float32)
