@@ -142,6 +142,12 @@ class OutlierPath:
         alpha[np.abs(alpha) <= 1e-14 * self.C] = 0.0  # rounding of the summed differences
         return alpha
 
+    def multipliers(self, points: ArrayLike) -> Array:
+        """(breakpoints, points) multipliers of some points at every breakpoint."""
+        columns = np.atleast_1d(np.asarray(points, dtype=np.int64))
+        rest = np.cumsum(self._matrix("rest")[:, columns].toarray(), axis=0)
+        return np.asarray(rest + self.theta[:, None] * np.cumsum(self._matrix("outlier")[:, columns].toarray(), axis=0))
+
     def at(self, value: float) -> Array:
         """(n,) multipliers at any value of the parameter; at a jump, after it."""
         k, share = self._locate(value)

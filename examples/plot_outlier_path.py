@@ -1,0 +1,58 @@
+"""The outlier path: multipliers move in straight lines and jump when a point reaches the cut-off (Figures 1, 2 and 4 of
+Suzumura et al. 2014, made again).
+
+Left: the robust losses between the hinge (theta = 1) and the ramp (theta = 0). Middle: multipliers along theta; circles mark
+jumps to a strictly better local solution. Right: the SVM's line and the robust one, with the outliers it found.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from mipclass import models, solve
+from mipclass.plots import OutlierPathDisplay
+
+
+def data(seed: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal([-1.2, 0.4], 0.7, (30, 2)), rng.normal([1.2, -0.4], 0.7, (30, 2))])
+    y = np.repeat([-1, 1], 30)
+    return np.vstack([X, [[2.6, -0.2], [2.4, -1.1], [2.0, 0.3]]]), np.append(y, [-1, -1, -1])
+
+
+def main(path: str | None = None) -> Any:
+    X, y = data()
+    model = models.robust_svm(X, y, C=10.0, intercept="penalised")
+    result = solve(model, "outlier-path")
+    found = result.extra["path"]
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
+    margins = np.linspace(-2, 2, 401)
+    for theta in (1.0, 0.75, 0.5, 0.25, 0.0):
+        left.plot(margins, models.Ramp(theta, 0.0).of_margin(margins), label=rf"$\theta = {theta:g}$")
+    left.set(xlabel="margin $y f(x)$", ylabel="loss", title="From the hinge to the ramp (s = 0)")
+    left.legend(fontsize=8)
+    OutlierPathDisplay.from_path(found, ax=middle)
+    middle.set_title(f"{len(found)} breakpoints, {int(found.jumps.sum())} jumps")
+    for label, colour in ((-1, "tab:blue"), (1, "tab:orange")):
+        right.scatter(*X[y == label].T, s=14, color=colour)
+    right.scatter(*X[result.extra["outliers"]].T, s=90, facecolors="none", edgecolors="tab:red", label="outliers found")
+    ys = np.array([X[:, 1].min() - 0.5, X[:, 1].max() + 0.5])
+    svm = solve(models.robust_svm(X, y, C=10.0, theta=1.0, intercept="penalised"), "outlier-path").values
+    for name, values, style in (("SVM", svm, "--"), ("robust SVM", result.values, "-")):
+        w, b = values["w"], float(values["b"])
+        right.plot(-(w[1] * ys + b) / w[0], ys, style, color="black", label=name)
+    right.set(xlim=(X[:, 0].min() - 0.5, X[:, 0].max() + 0.5), ylim=ys, xlabel="$x_1$", ylabel="$x_2$")
+    right.set_title("Outliers turn the SVM's line, not the robust one")
+    right.legend(fontsize=8)
+    if path is not None:
+        figure.savefig(path, dpi=120)
+    return figure
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    plt.show()
