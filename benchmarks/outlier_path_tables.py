@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
-from mipclass import datasets, models
+from mipclass import datasets, models, solve
 from mipclass.methods.cccp import concave_convex
 from mipclass.methods.outlier_path import follow_path
 from mipclass.methods.robust_problem import RobustProblem, read
@@ -166,12 +166,32 @@ def time_of_candidates(name: str, kernel: str, candidates: int) -> dict[str, Any
     return out
 
 
+def gap_to_optimum(n: int, seed: int) -> dict[str, Any]:
+    """Relative gap of each method to the global optimum, proven by SCIP on the mixed-integer QP."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1, -1)
+    y = datasets.flip_labels(y, 0.15, random_state=rng)
+    model = models.robust_svm(X, y, 1.0)
+    found = {
+        f"{label}-{parameter}": solve(model, solver, options={"path": parameter} | more)
+        for label, solver, more in (("OP", "outlier-path", {}), ("CCCP", "cccp", {"candidates": 10}))
+        for parameter in ("theta", "s")
+    }
+    best = solve(model, "scip", time_limit=120, warm_start=min(found.values(), key=lambda r: r.objective))
+    proven = best.status == "optimal" and best.claim == "proven"
+    gaps = {name: result.objective / best.objective - 1.0 for name, result in found.items()}
+    return {"proven": proven, **gaps}
+
+
 def cases(full: bool) -> Iterator[Case]:
     small = ("wdbc", "australian", "german_numer", "svmguide1")
     for split in range(10 if full else 3):
         for name in PAPER if full else small:
             for kernel in ("linear", "rbf"):
                 yield Case("errors", test_errors, {"name": name, "kernel": kernel, "split": split})
+    for seed in range(10 if full else 4):
+        yield Case("gap", gap_to_optimum, {"n": 24 if full else 16, "seed": seed})
     for name in ("svmguide1", "spambase") if full else ("svmguide1",):
         for kernel in ("linear", "rbf"):
             for candidates in (0, 5, 10, 20, 40):
@@ -193,6 +213,15 @@ def report(results: Results) -> str:
             f"Table {which + 2}, {kernel}: mean test error (standard deviation over splits), the paper's below ours."
         )
         parts += [title, table(["data", *METHODS], rows)]
+    gaps = results.where("gap")
+    proven = [cell.measured for cell in gaps.cells if cell.error is None and cell.measured["proven"]]
+    if proven:
+        names = ("OP-theta", "CCCP-theta", "OP-s", "CCCP-s")
+        rows = [[m, sum(g[m] <= 1e-6 for g in proven), f"{100 * max(g[m] for g in proven):.2f} %"] for m in names]
+        parts.append(
+            f"Gap to the global optimum (mixed-integer QP, proven by SCIP) on {len(proven)} small instances, C = 1:"
+        )
+        parts.append(table(["method", "optimal in", "largest gap"], rows))
     rows = []
     for setting in results.settings:
         if "candidates" in setting and setting["candidates"] == 0:

@@ -17,7 +17,11 @@ def blocks(page: Path) -> list[str]:
 
 
 # Pages whose Python is complete; the others show fragments.
-RUNNABLE = [page for page in PAGES if page.name in ("README.md", "add_a_term.md", "add_a_method.md", "polyhedral.md")]
+RUNNABLE = [
+    page
+    for page in PAGES
+    if page.name in ("README.md", "add_a_term.md", "add_a_method.md", "polyhedral.md", "outlier_path.md")
+]
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
