@@ -18,6 +18,7 @@ from mipclass.backends.highs import _read as read
 from mipclass.backends.kkt import proves_infeasible
 from mipclass.builder import Builder
 from mipclass.errors import OptionError
+from mipclass.options import resolve_options
 from mipclass.program import Program
 from mipclass.result import Status
 from mipclass.run import Run, interruptible
@@ -139,6 +140,13 @@ def test_an_exception_in_a_hook_surfaces() -> None:
 
     with pytest.raises(ZeroDivisionError, match="in the rule"):
         HighsBackend().solve(hard_mip(), Run.quiet(time_limit=5, hooks=Hooks(incumbent=broken)))
+
+
+def test_a_rule_that_highs_cannot_follow_is_refused() -> None:
+    """Lazy cuts change the answer and are refused; rules that only guide the search are left out."""
+    with pytest.raises(OptionError, match="solver 'scip' can"):
+        resolve_options("highs", HighsBackend.options, {"hooks": Hooks(separate=lambda x: [])})
+    resolve_options("highs", HighsBackend.options, {"hooks": Hooks(branch=lambda lower, upper, x: None)})
 
 
 def test_unknown_highs_option_is_refused() -> None:

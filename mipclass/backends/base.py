@@ -67,6 +67,19 @@ class Hooks:
     branch: Callable[[Array, Array, Array | None], tuple[int, int] | None] | None = None
 
 
+def check_hooks(value: Any) -> str | None:
+    """The check of an option `hooks` where every rule is honoured."""
+    return None if value is None or isinstance(value, Hooks) else "None or mipclass.backends.base.Hooks"
+
+
+def check_hooks_without_cuts(value: Any) -> str | None:
+    """Likewise where no cuts can be taken: rules to propagate and branch only guide a search and may be left out, but an
+    answer that ignores lazy constraints would be wrong."""
+    if isinstance(value, Hooks) and value.separate is not None:
+        return "Hooks without a `separate` rule, which this solver cannot follow (solver 'scip' can)"
+    return check_hooks(value)
+
+
 class Backend(ABC):
     """A solver. Stateless: everything about one call is in the Program and the Run.
 

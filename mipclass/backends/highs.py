@@ -21,7 +21,7 @@ from ..options import Option, Options, number, one_of
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
-from .base import Backend, Hooks, Solution
+from .base import Backend, Hooks, Solution, check_hooks_without_cuts
 from .kkt import residuals
 
 STATUS = {
@@ -147,7 +147,11 @@ class HighsBackend(Backend):
             "largest accepted violation of a row; None is HiGHS's own choice, 1e-7 and for a MIP 1e-6",
             lambda v: None if v is None else number(1e-10, 1e-2)(v),
         ),
-        "hooks": Option(None, "Hooks with an `incumbent` rule that proposes points during a MIP search"),
+        "hooks": Option(
+            None,
+            "Hooks, of which the `incumbent` rule proposes points during a MIP search; propagation and branching are left out",
+            check_hooks_without_cuts,
+        ),
         "highs": Option({}, "options passed to HiGHS as they are, by HiGHS's own names"),
     }
 

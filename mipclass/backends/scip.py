@@ -16,7 +16,7 @@ from ..options import Option, Options, number
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
-from .base import Backend, Hooks, Solution, StoppedBuilding, keep_building
+from .base import Backend, Solution, StoppedBuilding, check_hooks, keep_building
 from .square_root import square_root
 
 STATUS = {
@@ -55,7 +55,7 @@ class ScipBackend(Backend):
             None, "most nodes of the search", lambda v: None if v is None else number(1, integer=True)(v)
         ),
         "feasibility_tolerance": Option(1e-6, "largest accepted violation of a row", number(1e-10, 1e-2)),
-        "hooks": Option(None, "Hooks: rules for incumbents, lazy cuts, propagation and branching", lambda v: _hooks(v)),
+        "hooks": Option(None, "Hooks: rules for incumbents, lazy cuts, propagation and branching", check_hooks),
         "scip": Option({}, "parameters passed to SCIP as they are, by SCIP's own names"),
     }
 
@@ -77,10 +77,6 @@ class ScipBackend(Backend):
         if raw == "inforunbd" and _is_feasible(program):
             raw = "unbounded"
         return _read(model, program, columns, raw, run)
-
-
-def _hooks(value: Any) -> str | None:
-    return None if value is None or isinstance(value, Hooks) else "None or a mipclass.backends.base.Hooks"
 
 
 def load(program: Program, run: Run) -> tuple[Any, list[Any]]:
