@@ -89,44 +89,57 @@ def _pair_up(
     tried are the few that are most wrong at the vertex where the point fares best (a necessary condition is to be wrong there).
     """
     r = Q.shape[1]
-    g = np.empty(n_points)
+    free = np.empty(n_points, np.int64)
+    n_free = 0
     starts = np.empty(n_points, np.int64)
     hardness = np.empty(n_points)
     n_starts = 0
     for u in range(n_points):
-        if a[u] <= 0 and left[points[u]] > 0:
-            starts[n_starts] = u
-            hardness[n_starts] = -(a[u] + s[u])
-            n_starts += 1
+        if left[points[u]] > 0:
+            if a[u] <= 0:
+                starts[n_starts] = n_free
+                hardness[n_starts] = -(a[u] + s[u])
+                n_starts += 1
+            free[n_free] = u
+            n_free += 1
+    # Single precision is enough to rank partners; it halves the work.
+    near_q = np.empty((r, n_free), np.float32)
+    for k in range(r):
+        row, near_row = q[k], near_q[k]
+        for v in range(n_free):
+            near_row[v] = row[free[v]]
+    g = np.empty(n_free, np.float32)
     order = np.argsort(hardness[:n_starts])
     near = np.empty(ATTEMPTS, np.int64)
     added = 0
     for x in range(n_starts):
         u = starts[order[x]]
-        i = points[u]
+        i = points[free[u]]
         if left[i] <= 0:
             continue
-        for v in range(n_points):
+        for v in range(n_free):
             g[v] = 0.0
         for k in range(r):
-            corner = c[k] + h[k] if Q[i, k] > 0 else c[k] - h[k]
-            row = q[k]
-            for v in range(n_points):
+            corner = np.float32(c[k] + h[k] if Q[i, k] > 0 else c[k] - h[k])
+            row = near_q[k]
+            for v in range(n_free):
                 g[v] += row[v] * corner
         n_near = 0
-        for v in range(n_points):
-            if g[v] >= 0 or left[points[v]] <= 0 or v == u:
-                continue
-            if n_near == ATTEMPTS and g[v] >= g[near[n_near - 1]]:
+        worst = np.float32(0.0)
+        for v in range(n_free):
+            if g[v] >= worst or left[points[free[v]]] <= 0 or v == u:
                 continue
             y = n_near if n_near < ATTEMPTS else ATTEMPTS - 1
             while y > 0 and g[near[y - 1]] > g[v]:
                 near[y] = near[y - 1]
                 y -= 1
             near[y] = v
-            n_near = min(n_near + 1, ATTEMPTS)
+            if n_near < ATTEMPTS:
+                n_near += 1
+            if n_near == ATTEMPTS:
+                worst = g[near[ATTEMPTS - 1]]
         for y in range(n_near):
-            j = points[near[y]]
+            j = points[free[near[y]]]
             m = _conflict(Q, err, i, j, c, h, unit)
             if m == 0:
                 continue

@@ -25,7 +25,7 @@ from .proven import PROOF_OPTIONS, Task, answer, refuse
 from .zero_one_data import ZeroOneData, best_offset, prepare, recentre, separating_rule
 
 Array = NDArray[np.float64]
-BOX_ALONE = 7  # features up to which boxes need no company, unless the loss is small
+BOX_ALONE = 8  # features up to which boxes need no company, unless the loss is small
 SMALL_LOSS = 20
 BOX_AT_MOST = 11  # features beyond which boxes are hopeless
 TURN = 12  # looks at the clock in the first turn
