@@ -258,7 +258,11 @@ def report(results: Results) -> str:
         table(["N", "whole fit", "wall clock", "MB", "one LP, interior point", "MB", "one LP, HiGHS (primal)"], rows)
     )
 
-    parts += ["", "Exact model (l1 = 0.01, noisy slab in the plane, h = 2): CPU seconds, claim, nodes; limit 20 s of wall clock:", ""]
+    parts += [
+        "",
+        "Exact model (l1 = 0.01, noisy slab in the plane, h = 2): CPU seconds, claim, nodes; limit 20 s of wall clock:",
+        "",
+    ]
     rows = []
     for setting in results.where("exact slp").settings:
         here = {route: results.where(f"exact {route}", seed=setting["seed"], n=setting["n"]) for route in EXACT}
