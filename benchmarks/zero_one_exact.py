@@ -31,8 +31,10 @@ KNOWN = {  # the paper's best loss (Table 1); breast there has the sample number
 def points(name: str) -> tuple[Any, Any]:
     """A data set by name, or draw k of the paper's synthetic recipe as synthetic_k (500 points, five features)."""
     if name.startswith("synthetic_"):
-        return nguyen_sanner(random_state=int(name.removeprefix("synthetic_")))
-    return datasets.load(name)
+        X, y = nguyen_sanner(random_state=int(name.removeprefix("synthetic_")))
+    else:
+        X, y = datasets.load(name)
+    return X, y
 
 
 def prove(name: str, solver: str, limit: float) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def warmup() -> None:
 
 
 def cases(full: bool) -> Iterator[Case]:
-    limit = 120.0 if full else 10.0
+    limit = 120.0 if full else 20.0
     names = SETS if full else ("sonar", "breast_wisconsin", "liver_bupa", "heart_statlog")
     for name in names:
         for solver in SOLVERS:

@@ -126,6 +126,32 @@ def test_warm_start_is_used():
     assert again.objective == best.objective
 
 
+def test_two_processes_share_rules_and_bounds():
+    X, y = overlapping(60, 6, seed=2)
+    y[:3] = 1 - y[:3]
+    problem = models.zero_one(X, y)
+    alone, together = (mipclass.solve(problem, solver="exact", threads=threads, options=FAST) for threads in (1, 2))
+    assert together.certified
+    assert together.claim == "proven"
+    assert together.objective == alone.objective
+    stopped = mipclass.solve(
+        models.zero_one(*overlapping(300, 9)), solver="exact", threads=2, options={"node_limit": 1}
+    )
+    assert stopped.status == "node_limit"
+    assert stopped.certified
+
+
+def test_constant_columns_are_read_from_points_that_count():
+    X, y = overlapping(40, 2)
+    X = np.column_stack([X, np.full(40, 3.0)])
+    weights = np.ones(40)
+    X[0, 2], weights[0] = -50.0, 0.0
+    start = {"w": np.array([1.0, 1.0, 1.0]), "b": np.array(-3.0)}
+    result = mipclass.solve(models.zero_one(X, y, sample_weight=weights), solver="exact", warm_start=start)
+    assert result.certified
+    assert result.claim == "proven"
+
+
 def test_refusals_name_a_way_out():
     X, y = overlapping(20, 2)
     limited = models.zero_one(X, y, subject_to=[models.FalsePositiveRate(at_most=0.1)])

@@ -22,6 +22,7 @@ from .box_search import MAX_RANK
 from .engines import BoxEngine, Engine, IISEngine, trivial_lower
 from .iis_data import cover_data
 from .proven import PROOF_OPTIONS, Task, answer, refuse
+from .remote import RemoteIIS
 from .zero_one_data import ZeroOneData, best_offset, prepare, recentre, separating_rule
 
 Array = NDArray[np.float64]
@@ -71,28 +72,37 @@ def prove_plain(task: Task, names: Sequence[str] | None) -> Outcome:
         return answer(task, rule=rule, lower=trivial_lower(data), stopped=None, nodes=0)
     start = first_rule(task, data)
     if names is None:
-        W = np.append(start[:-1][data.columns], _moved_offset(X[0], start, data))
+        W = np.append(start[:-1][data.columns], _moved_offset(_some_point(task), start, data))
         names = engines_for(len(data.columns), data.loss(W) - data.constant)
-    engines = [_engine(name, task, data) for name in names if name != "box" or data.Z.shape[1] <= MAX_RANK]
+    names = [name for name in names if name != "box" or data.Z.shape[1] <= MAX_RANK]
+    remote = None
+    if task.run.threads > 1 and len(names) > 1:
+        remote = RemoteIIS(X, task.y, task.statement, task.run.seed, start)
+        names = [name for name in names if name != "iis"]
+    engines = [_engine(name, task, data) for name in names]
     for engine in engines:
         engine.offer(start)
-    race = Race(task, data, engines)
-    stopped = race.run()
-    lead = max(engines, key=lambda engine: engine.lower)
+    race = Race(task, data, engines, remote)
+    try:
+        stopped = race.run()
+        lead = race.leader()
+    finally:
+        if remote is not None:
+            remote.close(want_proof=False)
     w, b = data.rule(race.best_kept())
     return answer(
         task,
         rule=_finished_rule(task, data, np.append(w[data.columns], b)),
         lower=lead.proof(),
         stopped=stopped,
-        nodes=sum(engine.nodes for engine in engines),
-        extra={"proof_by": lead.name, **{f"bound_{e.name}": race.cost(e.lower) for e in engines}},
+        nodes=sum(engine.nodes for engine in race.engines),
+        extra={"proof_by": lead.name, **{f"bound_{e.name}": race.cost(e.lower) for e in race.engines}},
     )
 
 
 def _engine(name: str, task: Task, data: ZeroOneData) -> Engine:
     if name == "box":
-        return BoxEngine(data, task.X[0])
+        return BoxEngine(data, _some_point(task))
     return IISEngine(cover_data(task.X, task.y, task.statement), task.run.seed, True)
 
 
@@ -105,7 +115,7 @@ def first_rule(task: Task, data: ZeroOneData) -> Array:
     start = None
     if run.warm_start is not None and "w" in run.warm_start:
         given = np.append(run.warm_start["w"], run.warm_start.get("b", 0.0))
-        start = np.append(given[:-1][data.columns], _moved_offset(task.X[0], given, data))
+        start = np.append(given[:-1][data.columns], _moved_offset(_some_point(task), given, data))
     steps = int(run.options.get("local_steps", 0))
 
     def tell(W: Array, loss: float, done: int) -> None:
@@ -115,6 +125,11 @@ def first_rule(task: Task, data: ZeroOneData) -> Array:
     found = swap_search(data.Z, data.weights, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
     w, b = data.rule(found.w)
     return np.append(w, b)
+
+
+def _some_point(task: Task) -> Array:
+    """Any point that counts: it has the value of every column that is constant."""
+    return np.asarray(task.X[int(np.argmax(task.statement.costs > 0))])
 
 
 def _moved_offset(at: Array, W: Array, data: ZeroOneData) -> float:
@@ -133,8 +148,10 @@ def _finished_rule(task: Task, data: ZeroOneData, W: Array) -> tuple[Array, floa
 class Race:
     """Engines that share incumbents and the better bound; turns are counted in looks at the clock, so that runs repeat."""
 
-    def __init__(self, task: Task, data: ZeroOneData, engines: list[Engine]) -> None:
-        self.task, self.data, self.engines = task, data, engines
+    def __init__(self, task: Task, data: ZeroOneData, engines: list[Engine], remote: RemoteIIS | None = None) -> None:
+        """`remote` runs in a process of its own all the while; the others take turns here."""
+        self.task, self.data, self.remote = task, data, remote
+        self.engines: list[Engine] = [*engines, remote] if remote is not None else engines
         self.unit = engines[0].unit if isinstance(engines[0], BoxEngine) else engines[0].data.unit  # type: ignore[attr-defined]
 
     @property
@@ -150,7 +167,14 @@ class Race:
         lead = min((e for e in self.engines if e.best is not None), key=lambda e: e.best or 0)
         W = lead.rule
         assert W is not None
-        return np.append(W[:-1][self.data.columns], _moved_offset(self.task.X[0], W, self.data))
+        return np.append(W[:-1][self.data.columns], _moved_offset(_some_point(self.task), W, self.data))
+
+    def leader(self) -> Engine:
+        """The engine with the best bound whose proof is at hand."""
+        own = max((e for e in self.engines if e is not self.remote), key=lambda engine: engine.lower)
+        if self.remote is not None and self.remote.lower > own.lower and self.remote.close(want_proof=True):
+            return self.remote
+        return own
 
     def cost(self, value: int) -> float:
         return float(self.data.constant + self.unit * value)
@@ -163,9 +187,15 @@ class Race:
     def _done(self) -> bool:
         return self.best - self.lower <= self.task.run.gap * max(1, self.best)
 
+    def _poll_and_done(self) -> bool:
+        if self.remote is not None:
+            self.remote.poll()
+            self._share()
+        return self._done()
+
     def run(self) -> Status | None:
         """Until the bound meets the incumbent or a limit; the limit that stopped it, if one did."""
-        stop = self.task.stopper(lambda: sum(e.nodes for e in self.engines), self._done)
+        stop = self.task.stopper(lambda: sum(e.nodes for e in self.engines), self._poll_and_done)
         self.tell()
         turn = TURN
         while not self._done():
@@ -175,14 +205,15 @@ class Race:
             alive = [engine for engine in self.engines if not engine.exhausted]
             if not alive:
                 return Status.NUMERICAL_ERROR
-            lead = max(alive, key=lambda engine: engine.lower)
-            for engine in alive:
+            here = [engine for engine in alive if engine is not self.remote] or alive
+            lead = max(here, key=lambda engine: engine.lower)
+            for engine in here:
                 share = turn if engine is lead or turn <= 4 * TURN else max(1, turn // 8)
                 engine.advance(_for_a_while(share * LOOKS[engine.name], stop), self.tell)
                 self._share()
                 if self._done() or stop() is not None:
                     break
-            turn = int(turn * 1.5) if len(alive) > 1 else 10**9
+            turn = int(turn * 1.5) if len(here) > 1 else 10**9
         return None
 
     def _share(self) -> None:
