@@ -123,7 +123,7 @@ class SmoothApproximation(PlainZeroOne):
     """See the module's docstring."""
 
     name = "sla"
-    promise = "heuristic: descent on a smoothed loss; milliseconds, nearly linear in N"
+    promise = "heuristic: descent on a smoothed loss, milliseconds for a thousand points"
     options = (
         COMMON_OPTIONS
         | VARIANT_OPTION
