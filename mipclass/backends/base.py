@@ -122,6 +122,11 @@ class Backend(ABC):
         """
 
 
+def without_objective(program: Program) -> Program:
+    """Solved, it tells whether a program is infeasible where a solver says 'unbounded' of both."""
+    return program.replace_with(c=np.zeros(program.n_columns), Q=None)
+
+
 class StoppedBuilding(Exception):
     """A limit was reached while a model was built row by row; the backend that raises it answers with `status`."""
 

@@ -18,7 +18,7 @@ from ..options import Option, Options
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
-from .base import Backend, Family, Solution
+from .base import Backend, Family, Solution, without_objective
 from .kkt import residuals
 
 STATUS = {
@@ -133,14 +133,17 @@ class CvxpyBackend(Backend):
         if run.warm_start is not None and "x" in run.warm_start and np.isfinite(run.warm_start["x"]).all():
             form.start_from(run.warm_start["x"])
         raw = form.solve(self.solver, self._arguments(program, run))
-        if raw == "infeasible_or_unbounded":
+        if raw in (
+            "infeasible_or_unbounded",
+            "unbounded",
+        ):  # solvers that find a direction first say so of infeasible ones too
             raw = "unbounded" if self._is_feasible(program) else "infeasible"
         return self._read(program, form, raw, run)
 
     def _is_feasible(self, program: Program) -> bool:
         """Without the objective, 'infeasible or unbounded' leaves only one of the two."""
-        form = _Form(program.replace_with(c=np.zeros(program.n_columns), Q=None))
-        return not form.sides or form.solve(self.solver, {}) == "optimal"
+        form = _Form(without_objective(program))
+        return not form.sides or form.solve(self.solver, {}) != "infeasible"
 
     def _arguments(self, program: Program, run: Run) -> dict[str, Any]:
         arguments: dict[str, Any] = {"warm_start": True} | TIGHT.get(self.solver, {})

@@ -46,7 +46,9 @@ STATUS = {
     "kPostsolveError": Status.NUMERICAL_ERROR,
     "kNotset": Status.NUMERICAL_ERROR,
 }
-QP_ACCURACY = 1e-5  # what the multipliers of a QP must reach, measured by kkt.residuals
+QP_ACCURACY = 1e-6  # what the multipliers of a QP must reach, measured by kkt.residuals
+QP_AIM = 1e-8  # from where no further round is tried
+_PROXIMAL_ROUNDS = 6
 _FEASIBLE = 2  # HighsInfo.primal_solution_status of a feasible point
 
 
@@ -174,6 +176,8 @@ class HighsBackend(Backend):
             if highs.getModelStatus().name == "kUnboundedOrInfeasible":
                 check(highs.setOptionValue("presolve", "off"), "switch presolve off")
                 ran = highs.run()
+            if program.Q is not None:
+                ran = _undo_regularisation(highs, program, run, ran)
             if highs.getModelStatus().name == "kUnboundedOrInfeasible" and self._is_feasible(program, run):
                 return Solution(Status.UNBOUNDED, "Unbounded or infeasible, and a feasible point exists")
             return _read(highs, program, run, ok=ran.name != "kError")
@@ -299,6 +303,9 @@ def _read(highs: Any, program: Program, run: Run, *, ok: bool) -> Solution:
                     return doubt
         elif status is Status.OPTIMAL:
             status = Status.NUMERICAL_ERROR
+    if status is Status.UNBOUNDED and program.Q is not None and not _falls_forever(program):
+        advice = "HiGHS calls this QP unbounded, but it has no direction of endless descent; use solver='piqp' or 'cvxpy:CLARABEL'."
+        return Solution(Status.NUMERICAL_ERROR, f"{raw}. {advice}", extra={"advice": advice})
     if status is Status.INFEASIBLE and program.kind is Feature.LP:
         ray = _farkas(highs)
     return Solution(
@@ -324,6 +331,28 @@ def _bound(info: Any, program: Program, status: Status, objective: float | None)
         return None
     bound = _finite(info.mip_dual_bound)
     return bound if bound is None or objective is None else min(bound, objective)
+
+
+def _undo_regularisation(highs: Any, program: Program, run: Run, ran: Any) -> Any:
+    """HiGHS minimises f(x) + e/2 |x|^2 in place of a QP's f, visibly off where columns are badly scaled. Solving again with
+    costs c - e x_k makes this the proximal-point method, whose limit is a minimiser of f; two or three rounds do."""
+    weight = highs.getOptionValue("qp_regularization_value")[1]
+    columns = np.arange(program.n_columns, dtype=np.int32)
+    for _ in range(_PROXIMAL_ROUNDS):
+        if ran.name == "kError" or highs.getModelStatus().name != "kOptimal" or run.stop() is not None:
+            return ran
+        solution = highs.getSolution()
+        x = np.array(solution.col_value)
+        if not np.isfinite(x).all() or not solution.dual_valid:
+            return ran
+        row_duals, column_duals = np.array(solution.row_dual), np.array(solution.col_dual)
+        if residuals(program, x, row_duals, column_duals).worst <= QP_AIM:
+            return ran
+        check(highs.changeColsCost(len(columns), columns, program.c - weight * x), "change costs")
+        if run.time_limit is not None:
+            check(highs.setOptionValue("time_limit", highs.getRunTime() + run.seconds_left()), "set the time limit")
+        ran = highs.run()
+    return ran
 
 
 def _doubt(program: Program, x: Array, row_duals: Array | None, column_duals: Array | None) -> Solution | None:

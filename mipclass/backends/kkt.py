@@ -19,7 +19,8 @@ class Residuals:
 
     primal : largest violation of a row or a bound.
     dual : largest entry of Qx + c - A' row_duals - column_duals, or of a multiplier that pushes from an absent side.
-    gap : sum of |multiplier x distance to its side|, over the objective.
+    gap : the duality gap, over the objective: with r = Qx + c - A' row_duals - column_duals it is the sum of multiplier x
+        distance to its side, plus r'x; here the sum of the absolute values of its parts.
     """
 
     primal: float
@@ -41,12 +42,12 @@ def residuals(program: Program, x: Array, row_duals: Array, column_duals: Array)
     pull = program.A.T @ row_duals
     row = _sides(activity, program.row_lower, program.row_upper, row_duals)
     column = _sides(x, program.lower, program.upper, column_duals)
-    stationarity = _largest(gradient - pull - column_duals)
+    left = gradient - pull - column_duals
     dual_scale = max(1.0, _largest(program.c), _largest(gradient - program.c), _largest(pull))
     return Residuals(
         primal=max(row[0], column[0]) / max(1.0, _largest(x), _largest(activity)),
-        dual=max(stationarity, row[1], column[1]) / dual_scale,
-        gap=(row[2] + column[2]) / max(1.0, abs(program.objective(x))),
+        dual=max(_largest(left), row[1], column[1]) / dual_scale,
+        gap=(row[2] + column[2] + float(np.abs(left) @ np.abs(x))) / max(1.0, abs(program.objective(x))),
     )
 
 

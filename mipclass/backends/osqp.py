@@ -16,7 +16,7 @@ from ..options import Option, Options, number
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
-from .base import Backend, Solution
+from .base import Backend, Solution, without_objective
 from .kkt import Residuals, residuals
 
 STATUS = {
@@ -84,6 +84,9 @@ class OsqpBackend(Backend):
         return self._rough(program, answer, Status.NUMERICAL_ERROR, iterations, got)
 
     def _unsolved(self, program: Program, rows: _Rows, answer: Any, status: Status, iterations: int) -> Solution:
+        if status is Status.UNBOUNDED and program.c.any():
+            bare = self.solve(without_objective(program), Run.quiet())
+            status = Status.INFEASIBLE if bare.status is Status.INFEASIBLE else status
         if status in (Status.INFEASIBLE, Status.UNBOUNDED):
             bound = float("inf") if status is Status.INFEASIBLE else None
             return Solution(status, answer.info.status, bound=bound, iterations=iterations)

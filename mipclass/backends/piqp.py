@@ -12,7 +12,7 @@ from ..options import Option, Options, number, one_of
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
-from .base import Backend, Solution
+from .base import Backend, Solution, without_objective
 from .kkt import proves_infeasible, residuals
 
 STATUS = {
@@ -49,8 +49,8 @@ class PiqpBackend(Backend):
         stopped = run.stop()
         if stopped is not None:
             return Solution(stopped, "stopped before the first iteration")
-        equality = program.row_lower == program.row_upper
-        solver = _set_up(program, equality, run)
+        rows = _Rows(program)
+        solver = _set_up(program, rows, run)
         limit, by_clock = _iteration_limit(solver, run)
         solver.settings.max_iter = limit
         raw = solver.solve()
@@ -59,16 +59,28 @@ class PiqpBackend(Backend):
             status = Status.TIME_LIMIT
         iterations = int(solver.result.info.iter)
         if status is Status.OPTIMAL:
-            return _read(program, equality, solver.result, iterations, run)
+            return _read(program, rows, solver.result, iterations, run)
         words = raw.name
-        if status is not Status.UNBOUNDED and proves_infeasible(program, *_duals(program, equality, solver.result)):
+        if status is Status.UNBOUNDED and program.c.any():
+            bare = self.solve(without_objective(program), Run.quiet())
+            status = Status.INFEASIBLE if bare.status is Status.INFEASIBLE else status
+        if status is not Status.UNBOUNDED and proves_infeasible(program, *_duals(program, rows, solver.result)):
             # PIQP often runs to its iteration limit here, its multipliers growing along a proof of infeasibility.
             status, words = Status.INFEASIBLE, f"{raw.name}; its multipliers prove infeasibility"
         bound = float("inf") if status is Status.INFEASIBLE else None
         return Solution(status, words, bound=bound, iterations=iterations)
 
 
-def _set_up(program: Program, equality: Any, run: Run) -> Any:
+class _Rows:
+    """PIQP's two kinds of rows, as positions; rows without a finite side (it prints about each) are left out."""
+
+    def __init__(self, program: Program) -> None:
+        equal = program.row_lower == program.row_upper
+        bounded = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
+        self.equal, self.inequal = np.flatnonzero(equal), np.flatnonzero(~equal & bounded)
+
+
+def _set_up(program: Program, rows: _Rows, run: Run) -> Any:
     import piqp
 
     n = program.n_columns
@@ -90,11 +102,11 @@ def _set_up(program: Program, equality: Any, run: Run) -> Any:
     solver.setup(
         matrix(Q),
         np.array(program.c),
-        matrix(program.A[equality]),
-        program.row_lower[equality],
-        matrix(program.A[~equality]),
-        program.row_lower[~equality],
-        program.row_upper[~equality],
+        matrix(program.A[rows.equal]),
+        program.row_lower[rows.equal],
+        matrix(program.A[rows.inequal]),
+        program.row_lower[rows.inequal],
+        program.row_upper[rows.inequal],
         np.array(program.lower),
         np.array(program.upper),
     )
@@ -113,17 +125,17 @@ def _iteration_limit(solver: Any, run: Run) -> tuple[int, bool]:
     return max(1, min(limit, fit)), fit < limit
 
 
-def _duals(program: Program, equality: Any, result: Any) -> tuple[Array, Array]:
+def _duals(program: Program, rows: _Rows, result: Any) -> tuple[Array, Array]:
     """PIQP has Qx + c + A'y + G'(z_u - z_l) + z_bu - z_bl = 0."""
     row_duals: Array = np.zeros(program.n_rows)
-    row_duals[equality] = -np.array(result.y)
-    row_duals[~equality] = np.array(result.z_l) - np.array(result.z_u)
+    row_duals[rows.equal] = -np.array(result.y)
+    row_duals[rows.inequal] = np.array(result.z_l) - np.array(result.z_u)
     return row_duals, np.array(result.z_bl) - np.array(result.z_bu)
 
 
-def _read(program: Program, equality: Any, result: Any, iterations: int, run: Run) -> Solution:
+def _read(program: Program, rows: _Rows, result: Any, iterations: int, run: Run) -> Solution:
     x = np.array(result.x)
-    row_duals, column_duals = _duals(program, equality, result)
+    row_duals, column_duals = _duals(program, rows, result)
     got = residuals(program, x, row_duals, column_duals)
     if got.worst > ACCURACY:
         advice = "Scale the data (a StandardScaler), or use solver='highs' or 'cvxpy:CLARABEL'."

@@ -38,6 +38,8 @@ STATUS = {
     "memlimit": Status.NUMERICAL_ERROR,
     "unknown": Status.NUMERICAL_ERROR,
 }
+QP_ACCURACY = 1e-5  # how far a quadratic program's point may be from SCIP's own bound
+ADVICE = "Scale the data (a StandardScaler) or tighten options={'feasibility_tolerance': ...}."
 _EXPONENT = 20.0  # SCIP's infinity is 1e20
 
 
@@ -199,12 +201,18 @@ def _read(model: Any, program: Program, columns: list[Any], raw: str, run: Run) 
         best = model.getBestSol()
         x = np.array([model.getSolVal(best, column) for column in columns[: program.n_columns]])
         objective = program.objective(x)
+    bound = _bound(model, status, objective)
+    if status is Status.OPTIMAL and program.Q is not None and objective is not None and bound is not None:
+        off = (objective - bound) / max(1.0, abs(objective))
+        if off > max(run.gap, QP_ACCURACY):
+            # Its tolerance on the row that holds the square can hide much of a badly scaled objective.
+            status, raw = Status.NUMERICAL_ERROR, f"{raw}, rough (point and bound differ by {off:.1e}). {ADVICE}"
     return Solution(
         status=status,
         raw_status=raw,
         x=x,
         objective=objective,
-        bound=_bound(model, status, objective),
+        bound=bound,
         nodes=int(model.getNTotalNodes()),
         iterations=int(model.getNLPIterations()),
     )
