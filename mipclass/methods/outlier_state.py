@@ -86,8 +86,7 @@ class OutlierState:
 
     def ties(self) -> Index:
         A = self.A
-        states = self.state[A]
-        return np.asarray(A[(states == kernel.TIE_IN) | (states == kernel.TIE_OUT)])
+        return np.asarray(A[self.state[A] >= kernel.TIE_IN])
 
     def true_margins(self) -> Array:
         """y_i f(x_i) without the ridge."""
@@ -251,7 +250,7 @@ class OutlierState:
         time = np.array([clock, 0.0])
         dp = self._still if dp is None else dp
         dq = self._still if dq is None else dq
-        shifted = 0
+        shifted, total, limit = 0, 0, 100 * (len(self.a) + 100)
         while True:
             before = self.count[0]
             code, who = kernel.follow(
@@ -260,8 +259,12 @@ class OutlierState:
                 kind, moving, index, values, drive, g, dp, dq, time, t_end, budget or EVENTS_A_CALL,
                 *(self._no_log if log is None else log.arrays()),
             )  # fmt: skip
-            self.events += int(time[1])
+            made = int(time[1])
             time[1] = 0.0
+            self.events += made
+            total += made
+            if total > limit:
+                raise PathStalledError(f"more than {limit} changes of state in one leg")
             if code == kernel.FACTOR_FULL:
                 self.reserve(2 * int(self.count[0]))
             elif code == kernel.LOG_FULL and log is not None:
