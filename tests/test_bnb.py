@@ -162,3 +162,8 @@ def test_tree_can_be_drawn():
     matplotlib.pyplot.close(display.figure_)
     with pytest.raises(InvalidInputError, match="holds no search tree"):
         SearchTreeDisplay.from_result(solve(models.zero_one(X, y), solver="sla"))
+
+
+def test_a_time_limit_is_called_so_not_an_interruption():
+    result = solve(models.zero_one(*cloud(3, 40)), solver="bnb", time_limit=1e-9)
+    assert (result.status, result.claim, result.recounted) == ("time_limit", "heuristic", True)

@@ -123,3 +123,12 @@ def test_false_incumbents_and_missing_rules_are_refused():
         solve(problem, solver="tree", options={"rules": Liar})
     with pytest.raises(OptionError, match="needs options="):
         solve(problem, solver="tree")
+
+
+def test_a_gap_that_was_allowed_is_no_proof():
+    X, y = np.arange(8.0)[:, None], np.array([0, 1, 0, 0, 1, 1, 0, 1])
+    problem = models.zero_one(X, y)
+    result = solve(problem, solver="tree", gap=0.9, options={"rules": Thresholds, "granularity": 1.0})
+    assert result.status == "optimal"  # within the gap that was asked for
+    assert result.bound <= 2  # the optimum
+    assert (result.claim == "proven") == (result.bound == result.objective)

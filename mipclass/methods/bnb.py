@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ..backends.base import Hooks
 from ..model import Model
 from ..options import Option, number, one_of
+from ..result import Status
 from ..run import Run
 from ..tree import FREE, Incumbent, Rules, search
 from ..tree.rules import Decisions, as_hooks
@@ -241,7 +242,8 @@ class BranchAndBound(PlainZeroOne):
         }
         if got.tree is not None:
             extra["tree"] = got.tree
-        stopped = None if str(got.status) == "optimal" else got.status
+        # A stop of the outer run reaches the tree through its callback, but the reason is the outer run's to give.
+        stopped = None if got.status is Status.OPTIMAL else run.stop() or got.status
         lower = min(max(got.bound, 0.0), best.objective)
         return Found(best.values["W"], lower, stopped, nodes=got.nodes, extra=extra)
 

@@ -135,7 +135,8 @@ class PlainZeroOne(Method):
         bound = scale * (found.lower + data.constant)
         is_proven = objective <= bound + 1e-9 * max(1.0, abs(objective))
         claim: Claim = "proven" if is_proven else "heuristic"
-        status = Status.OPTIMAL if is_proven else found.stopped or Status.ITERATION_LIMIT
+        within = objective - bound <= run.gap * max(1.0, abs(objective))
+        status = Status.OPTIMAL if is_proven or within else found.stopped or Status.ITERATION_LIMIT
         return Outcome(
             status, claim, values, objective, bound, nodes=found.nodes, iterations=found.iterations, extra=found.extra
         )

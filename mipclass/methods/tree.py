@@ -57,8 +57,10 @@ class TreeSearch(Method):
             status = Status.INFEASIBLE if is_done else got.status
             return Outcome(status, "proven" if is_done else "none", None, None, bound, nodes=got.nodes, extra=extra)
         values = {name: np.asarray(value, dtype=np.float64) for name, value in got.best.values.items()}
-        claim: Claim = "proven" if got.status is Status.OPTIMAL else "heuristic"
-        return Outcome(got.status, claim, values, got.best.objective, bound, nodes=got.nodes, extra=extra)
+        objective = got.best.objective
+        is_closed = objective - got.bound <= 1e-9 * max(1.0, abs(objective))  # a gap that was allowed is no proof
+        claim: Claim = "proven" if got.status is Status.OPTIMAL and is_closed else "heuristic"
+        return Outcome(got.status, claim, values, objective, bound, nodes=got.nodes, extra=extra)
 
     def _rules(self, problem: Problem, given: Any) -> Rules:
         rules = given(problem) if callable(given) and not isinstance(given, Rules) else given

@@ -79,6 +79,9 @@ class _Search:
         self.nodes = 0
         self.created = 0
         self.last_report = -np.inf
+        self.least_pruned = (
+            np.inf
+        )  # with a gap allowed, nodes are cut off below the incumbent: the bound remembers them
 
     def run_all(self) -> Explored:
         self._push(_Open(-np.inf, 0, np.full(self.rules.n, FREE, dtype=np.int8)))
@@ -86,7 +89,7 @@ class _Search:
         while self.open and status is None:
             node = self._pop()
             if self._hopeless(node.bound):
-                self._note(self._add(node), "pruned", node.bound)
+                self._prune(self._add(node), node.bound)
             else:
                 self._visit(node)
             status = self._limits()
@@ -107,7 +110,7 @@ class _Search:
         self.rules.separate(fixed)
         bound = max(node.bound, self._rounded(self.rules.bound(fixed)))
         if self._hopeless(bound):
-            self._note(name, "pruned", bound)
+            self._prune(name, bound)
             return
         found = self.rules.incumbent(fixed)
         if found is not None and (self.best is None or found.objective < self.best.objective):
@@ -148,9 +151,15 @@ class _Search:
         allowed = self.run.gap * max(1.0, abs(self.best.objective)) + 1e-9 * max(1.0, abs(self.best.objective))
         return bound >= self.best.objective - allowed
 
+    def _prune(self, name: int, bound: float) -> None:
+        self.least_pruned = min(self.least_pruned, bound)
+        self._note(name, "pruned", bound)
+
     def _bound(self) -> float:
         best = np.inf if self.best is None else self.best.objective
-        return float(min([node.bound for node in self.open], default=best)) if self.open else float(best)
+        left = min([node.bound for node in self.open], default=best)
+        rounding = 1e-9 * max(1.0, abs(best)) if np.isfinite(best) else 0.0
+        return float(min(left, self.least_pruned) if self.least_pruned < best - rounding else left)
 
     def _limits(self) -> Status | None:
         if self.node_limit is not None and self.nodes >= self.node_limit:
