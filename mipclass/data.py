@@ -130,7 +130,11 @@ def _labels(y: Any, n: int, pos_label: Any) -> tuple[Array, NDArray[Any]]:
         raise InvalidInputError(f"y must hold one label for each of the {n} points; got shape {labels.shape}.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InvalidInputError("y holds NaN or infinite labels; drop those points first.")
-    classes = np.unique(labels)
+    try:
+        classes = np.unique(labels)
+    except TypeError as err:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
+        raise InvalidInputError(f"y mixes labels that cannot be sorted ({kinds}); use two labels of one kind.") from err
     if len(classes) != 2:
         shown = ", ".join(map(repr, classes[:5].tolist())) + (" ..." if len(classes) > 5 else "")
         hint = (
@@ -148,7 +152,10 @@ def _labels(y: Any, n: int, pos_label: Any) -> tuple[Array, NDArray[Any]]:
 def _sample_weights(weights: ArrayLike | None, n: int) -> Array:
     if weights is None:
         return np.ones(n)
-    array = np.asarray(weights, dtype=np.float64)
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InvalidInputError(f"sample_weight must hold numbers; {err}.") from err
     if array.shape != (n,):
         raise InvalidInputError(
             f"sample_weight must hold one weight for each of the {n} points; got shape {array.shape}."
@@ -171,14 +178,21 @@ def _class_weights(
             )
         n = len(y_pm1)
         return n / (2.0 * int((y_pm1 < 0).sum())), n / (2.0 * int((y_pm1 > 0).sum()))
+    if not isinstance(class_weight, Mapping):
+        raise InvalidInputError(
+            f"class_weight must be a mapping from label to weight, 'balanced' or None; got {type(class_weight).__name__}."
+        )
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
         raise InvalidInputError(
             f"class_weight names {unknown[0]!r}, which is not a label; the labels are {classes.tolist()}."
         )
-    factors = float(class_weight.get(classes[0], 1.0)), float(class_weight.get(classes[1], 1.0))
-    if not min(factors) >= 0:
-        raise InvalidInputError("class_weight holds a negative weight; weights must be >= 0.")
+    try:
+        factors = float(class_weight.get(classes[0], 1.0)), float(class_weight.get(classes[1], 1.0))
+    except (TypeError, ValueError) as err:
+        raise InvalidInputError(f"class_weight must hold numbers; got {dict(class_weight)!r}.") from err
+    if not all(0 <= factor < np.inf for factor in factors):
+        raise InvalidInputError(f"class_weight must hold finite weights >= 0; got {dict(class_weight)!r}.")
     return factors
 
 

@@ -139,7 +139,7 @@ class Model:
             feature_names=feature_names,
             pos_label=pos_label,
         )
-        self._set(rule or _default_rule(), _objective(minimize), _constraints(subject_to), name)
+        self._set(_default_rule() if rule is None else rule, _objective(minimize), _constraints(subject_to), name)
 
     @classmethod
     def from_data(
@@ -165,7 +165,16 @@ class Model:
 
     def _set(self, rule: Rule, objective: Objective, constraints: tuple[Constraint, ...], name: str) -> None:
         self.rule, self.objective, self.constraints, self.name = rule, objective, constraints, name
+        if not isinstance(rule, Rule):
+            raise InvalidInputError(f"rule takes a rule such as Linear(); got {rule!r}.")
+        known = rule.variables(self.data)
         for constraint in constraints:
+            missing = [variable for variable in constraint.speaks_of if variable not in known]
+            if missing:
+                raise InvalidInputError(
+                    f"{constraint.formula()!r} speaks of {missing[0]!r}, which the rule {rule.formula()!r} does not have; "
+                    "use rule=Linear() or drop the constraint."
+                )
             constraint.check(self.data)
         self._check_scale()
         self._points: Points | None = None
@@ -388,7 +397,7 @@ def _objective(minimize: Any) -> Objective:
 
 
 def _constraints(given: Any) -> tuple[Constraint, ...]:
-    items: Iterable[Any] = [given] if isinstance(given, Constraint | Rows) else given
+    items: Iterable[Any] = [given] if isinstance(given, Constraint | Rows) or not isinstance(given, Iterable) else given
     made: list[Constraint] = []
     for item in items:
         if isinstance(item, Rows):

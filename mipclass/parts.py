@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .model import Declaration, Model
 
 
+ROW_TOLERANCE = 1e-6
+"""A row of a user's holds when it is missed by no more than this part of what it adds up, as solvers see it."""
+
+
 class Rule(ABC):
     """A classifier's shape. `scores(values, X) > 0` predicts the positive class."""
 
@@ -175,6 +179,11 @@ class Constraint(ABC):
         """The constraint as linear rows over the rule's variables alone, or None when it is not of that kind."""
         return None
 
+    @property
+    def speaks_of(self) -> tuple[str, ...]:
+        """Names of the rule's variables without which it makes no sense."""
+        return ()
+
     def check(self, data: Data) -> None:
         """Refuse what does not fit the data (unknown feature names, groups of wrong length)."""
 
@@ -198,7 +207,14 @@ class LinearConstraint(Constraint):
         d.builder.subject_to(d.fresh_row_name("user"), self.rows)
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
-        return self.rows.violation(values)
+        worst = self.rows.violation(values)
+        return worst if worst > ROW_TOLERANCE * self._scale(values) else 0.0
+
+    def _scale(self, values: Mapping[str, Any]) -> float:
+        """The size of what is added up in a row; rows with a number in them are measured in units of at least one."""
+        terms = self.rows.expression.terms.items()
+        sizes = [np.abs(M).sum(axis=1).max() * np.abs(values[block.name]).max(initial=0.0) for block, M in terms]
+        return float(max([0.0 if self.is_homogeneous else 1.0, *sizes]))
 
     def weight_rows(self, model: Model) -> list[Rows]:
         return [self.rows]

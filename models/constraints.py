@@ -115,8 +115,12 @@ class MaxFeatures(Constraint):
         if isinstance(self.at_most, bool) or not isinstance(self.at_most, int | np.integer) or self.at_most < 0:
             raise InvalidInputError(f"MaxFeatures(at_most=...) must be a whole number >= 0; got {self.at_most!r}.")
 
+    @property
+    def speaks_of(self) -> tuple[str, ...]:
+        return ("w",)
+
     def declare(self, d: Declaration) -> None:
-        d.builder.subject_to("max_features", declare_use(d).sum() <= int(self.at_most))
+        d.builder.subject_to(d.fresh_row_name("max_features"), declare_use(d).sum() <= int(self.at_most))
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
         return max(0.0, float(np.count_nonzero(values["w"])) - self.at_most)
@@ -147,8 +151,12 @@ class Bounds(Constraint):
     def __post_init__(self) -> None:
         pairs = list(self.w.values()) if isinstance(self.w, Mapping) else [self.w]
         for pair in [*pairs, self.b]:
-            if pair is not None and (len(pair) != 2 or not pair[0] <= pair[1]):
+            if pair is not None and not _is_interval(pair):
                 raise InvalidInputError(f"Bounds needs pairs (lower, upper) with lower <= upper; got {pair!r}.")
+
+    @property
+    def speaks_of(self) -> tuple[str, ...]:
+        return (*(("w",) if self.w is not None else ()), *(("b",) if self.b is not None else ()))
 
     @property
     def is_homogeneous(self) -> bool:  # type: ignore[override]
@@ -173,8 +181,9 @@ class Bounds(Constraint):
         return rows + ([Rows(model.b + 0.0, *map(np.asarray, self.b))] if self.b is not None else [])
 
     def declare(self, d: Declaration) -> None:
-        lower, upper = self.weight_box(d.data)
-        d.builder.tighten("w", lower=lower, upper=upper)
+        if self.w is not None:
+            lower, upper = self.weight_box(d.data)
+            d.builder.tighten("w", lower=lower, upper=upper)
         if self.b is not None:
             d.builder.tighten("b", lower=self.b[0], upper=self.b[1])
 
@@ -187,6 +196,11 @@ class Bounds(Constraint):
         return "bounds " + ", ".join(parts + ([f"b in {self.b}"] if self.b is not None else []))
 
 
+def _is_interval(pair: Any) -> bool:
+    numbers = np.shape(pair) == (2,) and all(isinstance(side, int | float | np.number) for side in pair)
+    return bool(numbers and pair[0] <= pair[1])
+
+
 _SIGNS = {1: 1, -1: -1, "increasing": 1, "decreasing": -1, "+": 1, "-": -1}
 
 
@@ -197,11 +211,19 @@ class Monotone(Constraint):
     signs: Mapping[str, int | str]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.signs, Mapping):
+            raise InvalidInputError(
+                f"Monotone takes directions by feature name, such as {{'age': +1}}; got {type(self.signs).__name__}."
+            )
         for name, sign in self.signs.items():
-            if sign not in _SIGNS:
+            if not isinstance(sign, int | str) or sign not in _SIGNS:
                 raise InvalidInputError(
                     f"Monotone: the direction of {name!r} must be +1/'increasing' or -1/'decreasing'; got {sign!r}."
                 )
+
+    @property
+    def speaks_of(self) -> tuple[str, ...]:
+        return ("w",)
 
     def _box(self, data: Data) -> tuple[Array, Array]:
         lower, upper = np.full(data.d, -np.inf), np.full(data.d, np.inf)
@@ -239,10 +261,16 @@ class IntegerCoefficients(Constraint):
     intercept: bool = False
 
     def __post_init__(self) -> None:
-        if self.lower != int(self.lower) or self.upper != int(self.upper) or self.lower > self.upper:
+        if not _is_interval((self.lower, self.upper)) or not all(
+            float(n).is_integer() for n in (self.lower, self.upper)
+        ):
             raise InvalidInputError(
                 f"IntegerCoefficients needs whole numbers lower <= upper; got {self.lower!r}, {self.upper!r}."
             )
+
+    @property
+    def speaks_of(self) -> tuple[str, ...]:
+        return ("w", "b") if self.intercept else ("w",)
 
     def weight_box(self, data: Data) -> tuple[Array, Array]:
         return np.full(data.d, float(self.lower)), np.full(data.d, float(self.upper))
@@ -282,7 +310,12 @@ class RateParity(Constraint):
         allowed = ("error", "positive", "false_positive", "false_negative")
         if rate not in allowed:
             raise InvalidInputError(f"RateParity(rate=...) must be one of {', '.join(allowed)}; got {rate!r}.")
-        for name, value in (("groups_of_points", np.asarray(groups)), ("at_most", at_most), ("rate", rate)):
+        labels = np.asarray(groups)
+        try:
+            np.unique(labels)
+        except TypeError:  # mixed labels, such as a missing one among names, have no order of their own
+            labels = labels.astype(str)
+        for name, value in (("groups_of_points", labels), ("at_most", at_most), ("rate", rate)):
             object.__setattr__(self, name, value)
 
     def check(self, data: Data) -> None:

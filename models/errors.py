@@ -1,6 +1,6 @@
 """The binaries `error`: one for each distinct point, shared by the 0-1 loss and all constraints on rates.
 
-    error_i = 0  implies  y_i (w.x_i + b) >= 1
+    error_i = 0  implies  y_i (w.x_i + b) >= 1              (FREE_MARGIN when no 0-1 loss fixes the scale)
     error_i = 1  implies  y_i (w.x_i + b) <= -1             only where a constraint could gain from a fake error
 
 Normalisation of the scale-free model: |w_j| <= K / max_i |x_ij - mean_j| and |b + w.mean| <= R + 1, where R is the
@@ -23,7 +23,7 @@ import numpy as np
 
 from ..data import Array
 from ..errors import InvalidInputError
-from ..expression import Variables
+from ..expression import Rows, Variables
 from ..model import Declaration, Model
 from .rules import Linear
 
@@ -39,9 +39,10 @@ class Box:
     """What |w_j| <= reach_j implies about scores.
 
     spread_i = sum_j |x_ij - mean_j| reach_j >= |w.(x_i - mean)|,   radius = max_i spread_i,
-    factor * y_i (w.x_i + b) >= 1 for a correct point,   |b + w.mean| <= offset,
-    M_i = 1 + factor (spread_i + offset) >= 1 - factor y_i (w.x_i + b).
+    factor * y_i (w.x_i + b) >= margin for a correct point,   |b + w.mean| <= offset,
+    M_i = margin + factor (spread_i + offset) >= margin - factor y_i (w.x_i + b).
     unit_j = 1 / max_i |x_ij - mean_j|, in which weights have comparable size.
+    mean is zero where there is no offset, or where a constraint speaks of it.
     """
 
     reach: Array
@@ -49,6 +50,7 @@ class Box:
     mean: Array
     offset: float
     factor: float
+    margin: float
     M: Array
     scope: str
 
@@ -71,7 +73,9 @@ def declare_errors(d: Declaration) -> Variables:
     scores, margin, limit = d.margins, zero_one_margin(d.model) or FREE_MARGIN, np.array(np.inf)
     if box is not None:
         _declare_box(d, box)
-        scores, margin, limit = d.margins * box.factor, 1.0, box.M
+        scores, margin, limit = d.margins * box.factor, box.margin, box.M
+    else:
+        d.notes.extend(_free_margin_note(d.model))
     override = [getattr(term, "big_m", None) for _, term in d.model.terms]
     given = [M for M in override if M is not None]
     if given:
@@ -87,7 +91,7 @@ def declare_errors(d: Declaration) -> Variables:
 
 def _declare_box(d: Declaration, box: Box) -> None:
     d.builder.tighten("w", lower=-box.reach, upper=box.reach)
-    if d.builder.has("b"):
+    if d.builder.has("b") and np.isfinite(box.offset):
         centre = d.builder["b"] + box.mean @ d.builder["w"]
         d.builder.subject_to("centre_above", centre >= -box.offset)
         d.builder.subject_to("centre_below", centre <= box.offset)
@@ -103,7 +107,7 @@ def encode_errors(d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
     box = find_box(d)
     required = zero_one_margin(d.model) or FREE_MARGIN
     if box is not None:
-        required = 1.0 / box.factor
+        required = box.margin / box.factor
         if _is_scale_free(d.model) and box.factor == 1.0:
             used = box.reach > 0
             shares = np.abs(scaled["w"][used]) / box.reach[used]
@@ -121,37 +125,64 @@ def find_box(d: Declaration) -> Box | None:
     if not isinstance(rule, Linear):
         return None
     X = d.points.X.toarray() if hasattr(d.points.X, "toarray") else d.points.X
-    mean = X.mean(axis=0) if rule.intercept is not False else np.zeros(d.data.d)
+    tied = rule.intercept is not False and _offset_is_named(d.model)
+    mean = np.zeros(d.data.d) if tied or rule.intercept is False else X.mean(axis=0)
     deviation = np.abs(X - mean)
     largest = deviation.max(axis=0)
     unit = np.divide(1.0, largest, out=np.ones_like(largest), where=largest > 0)
     reach = _user_reach(d)
     scale_free = _is_scale_free(d.model)
+    is_cone = scale_free and not np.isfinite(reach).all()
     factor, scope = 1.0, ""
-    if not np.isfinite(reach).all():
-        if scale_free:
-            K = _largest_scale(float((deviation @ unit).max()))
-            reach = np.where(largest > 0, K * unit, 0.0)
-            scope = f"among rules whose correct points have margin >= {1 / K:.3g} when scaled to |w_j| max_i |x_ij - mean_j| <= 1"
-        else:
-            budget = _penalty_budget(d.model)
-            if budget is None:
-                return None
-            reach = np.minimum(reach, budget)
+    if is_cone:
+        K = _largest_scale(float((deviation @ unit).max()))
+        reach = np.where(largest > 0, K * unit, 0.0)
+        around = "" if tied or rule.intercept is False else " - mean_j"
+        scope = f"among rules whose correct points have margin >= {1 / K:.3g} when scaled to |w_j| max_i |x_ij{around}| <= 1"
+    elif not np.isfinite(reach).all():
+        budget = _penalty_budget(d.model)
+        if budget is None:
+            return None
+        reach = np.minimum(reach, budget)
     elif scale_free:
         factor = _largest_scale(float((deviation @ reach).max()))
         scope = f"among rules whose correct points have margin >= {1 / factor:.3g}"
+    margin = 1.0 if scale_free or zero_one_margin(d.model) else FREE_MARGIN
     spread = deviation @ reach
     offset = float(spread.max()) + 1.0 if rule.intercept is not False else 0.0
-    return Box(
-        reach,
-        unit,
-        mean,
-        offset,
-        factor,
-        1.0 + factor * (spread + offset),
-        scope or f"within |w_j| <= {reach.max():.6g}",
-    )
+    if tied and not is_cone:  # a cone holds a multiple of every rule that has |b| <= offset; otherwise the rows decide
+        offset = max(offset, _largest_named_offset(d.model))
+    scope = scope or "; ".join([f"within |w_j| <= {reach.max():.6g}", *_free_margin_note(d.model)])
+    return Box(reach, unit, mean, offset, factor, margin, margin + factor * (spread + offset), scope)
+
+
+def _free_margin_note(model: Model) -> list[str]:
+    if _is_scale_free(model) or zero_one_margin(model):
+        return []
+    return [f"among rules whose correct points have margin >= {FREE_MARGIN:g}"]
+
+
+def _rows_on_offset(model: Model) -> list[Rows]:
+    return [rows for rows in model.weight_rows() if any(block.name == "b" for block in rows.expression.terms)]
+
+
+def _offset_is_named(model: Model) -> bool:
+    return bool(_rows_on_offset(model))
+
+
+def _largest_named_offset(model: Model) -> float:
+    """The largest finite limit on |b| by a user's rows: b has no reason to go beyond it and the data; inf when w decides."""
+    largest = 0.0
+    for rows in _rows_on_offset(model):
+        if len(rows.expression.terms) > 1:
+            return float("inf")
+        [factors] = [
+            np.asarray(M.toarray() if hasattr(M, "toarray") else M).ravel() for M in rows.expression.terms.values()
+        ]
+        for side in (rows.lower, rows.upper):
+            limits = (np.ravel(side) - rows.expression.constant) / np.where(factors == 0, np.inf, factors)
+            largest = max([largest, *np.abs(limits[np.isfinite(limits)])])
+    return largest
 
 
 def _largest_scale(radius: float) -> float:

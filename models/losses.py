@@ -127,7 +127,8 @@ class Ramp(Term):
             return
         margins, reach = d.margins, _margin_reach(d)
         outlier = d.builder.binaries("outlier", labels=labels)
-        slack = d.builder.variables("slack", labels=labels, lower=0.0)
+        # Not the hinge's slack, which every point must keep: here an outlier's may be zero.
+        slack = d.builder.variables("ramp_slack", labels=labels, lower=0.0)
         d.builder.subject_to("inlier", margins + slack >= 1, when=(outlier, 0), big_m=1.0 + reach, labels=labels)
         d.builder.minimize(weights @ slack + (1.0 - self.s) * weights @ outlier)
         if self.theta > 0:
@@ -138,11 +139,14 @@ class Ramp(Term):
             d.builder.minimize(self.theta * weights @ beyond)
 
     def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
-        if self.theta == 1:
+        if self.theta == 1 or not _has_rule(values):
             return {}
         margins = d.model.margins(values)[d.points.first]
         outlier = margins < self.s
-        start = {"outlier": outlier.astype(np.float64), "slack": np.where(outlier, 0.0, np.maximum(0.0, 1.0 - margins))}
+        start = {
+            "outlier": outlier.astype(np.float64),
+            "ramp_slack": np.where(outlier, 0.0, np.maximum(0.0, 1.0 - margins)),
+        }
         return start | {"beyond": np.where(outlier, self.s - margins, 0.0)}
 
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
@@ -153,6 +157,10 @@ class Ramp(Term):
 
     def latex(self) -> str:
         return rf"\sum_i c_i\, \ell(y_i f(x_i);\, \theta={self.theta:g}, s={self.s:g})"
+
+
+def _has_rule(values: Mapping[str, Any]) -> bool:
+    return "w" in values or "c" in values
 
 
 def check_ramp(theta: Any, s: Any) -> None:

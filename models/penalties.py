@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InvalidInputError
 from ..model import Declaration, Model, Term
 
 
@@ -54,10 +55,7 @@ class L1(Term):
 
     def declare(self, d: Declaration, coefficient: float) -> None:
         for block in _penalised_blocks(d):
-            size = d.builder.variables(f"abs_{block.name}", block.shape, labels=_labels(block), lower=0.0)
-            d.builder.subject_to(f"abs_{block.name}_above", size - block >= 0)
-            d.builder.subject_to(f"abs_{block.name}_below", size + block >= 0)
-            d.builder.minimize(coefficient * size.sum())
+            d.builder.minimize(coefficient * _declare_size(d, block).sum())
 
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
         return float(np.sum(np.abs(_penalised(model, values))))
@@ -67,6 +65,17 @@ class L1(Term):
 
     def latex(self) -> str:
         return r"\lVert w \rVert_1"
+
+
+def _declare_size(d: Declaration, block: Any) -> Any:
+    """abs_w >= |w|, declared on first use."""
+    name = f"abs_{block.name}"
+    if d.builder.has(name):
+        return d.builder[name]
+    size = d.builder.variables(name, block.shape, labels=_labels(block), lower=0.0)
+    d.builder.subject_to(f"{name}_above", size - block >= 0)
+    d.builder.subject_to(f"{name}_below", size + block >= 0)
+    return size
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,10 @@ def declare_use(d: Declaration) -> Any:
     """The binaries `use`, shared by L0 and MaxFeatures."""
     if d.builder.has("use"):
         return d.builder["use"]
+    if "w" not in d.model.rule.variables(d.data):
+        raise InvalidInputError(
+            f"the rule {d.model.rule.formula()!r} has no weight for each feature to count; use Linear()."
+        )
     use = d.builder.binaries("use", labels=d.data.feature_names)
     d.builder.subject_to("unused", d.builder["w"] == 0, when=(use, 0), labels=d.data.feature_names)
     return use

@@ -50,18 +50,21 @@ class Linear(Rule):
         if "use" in values:
             decoded["w"] = np.where(values["use"] > 0.5, decoded["w"], 0.0)
         for name in decoded:
-            if d.builder.has(name) and d.builder.is_integer(name):
-                decoded[name] = np.round(decoded[name])
+            if d.builder.has(name):
+                if d.builder.is_integer(name):
+                    decoded[name] = np.round(decoded[name])
+                lower, upper = (side.reshape(decoded[name].shape) for side in d.builder.bounds(name))
+                decoded[name] = np.clip(decoded[name], lower, upper)  # a solver may miss a bound by its tolerance
         if self._may_nudge(d):
             decoded["b"] = centre_offset(d, decoded)
         return decoded
 
     def _may_nudge(self, d: Declaration) -> bool:
         """Only the scale-free loss leaves the offset free to move, and only when no constraint speaks of it."""
-        scale_free = any(term.is_scale_free for _, term in d.model.terms)
+        scale_free = any(term.is_scale_free and term.is_loss for _, term in d.model.terms)
         named = {block.name for rows in d.model.weight_rows() for block in rows.expression.terms}
         integer = d.builder.is_integer("b") if self.intercept is not False else True
-        return scale_free and self.intercept is True and not integer and "b" not in named
+        return scale_free and not integer and "b" not in named
 
     @property
     def penalised(self) -> tuple[str, ...]:
