@@ -12,13 +12,13 @@ from . import registry
 from .backends.base import Backend, Solution
 from .errors import InvalidInputError, MipclassError, SolverNotFoundError, UnsupportedProgramError
 from .methods.base import Method
-from .model import Problem
+from .model import Model, Problem
 from .options import resolve_options
 from .program import Array, Feature, Program
 from .reductions.base import Reduction
 from .reductions.change_of_basis import ChangeOfBasis
 from .reductions.indicator_to_bigm import IndicatorToBigM
-from .result import Claim, Outcome, Result, Status, Values
+from .result import Claim, Outcome, Result, Status, Values, relative_gap
 from .run import Callback, Run, interruptible
 
 RECOUNT_TOLERANCE = 1e-6
@@ -75,7 +75,7 @@ def solve(
     -------
     Result. A limit or Ctrl-C never raises: the incumbent comes back with the status that says why.
     """
-    _check_limits(time_limit, gap, threads)
+    _check_limits(time_limit, gap, seed, threads, callback)
     run = Run(
         time_limit=time_limit,
         gap=gap,
@@ -86,6 +86,7 @@ def solve(
         progress=progress,
     )
     task = as_problem(problem)
+    _check_start(task, run.warm_start)
     chosen = registry.find(choose(task) if solver == "auto" else solver)
     name = chosen.name
     run.begin(name, resolve_options(name, chosen.options, options))
@@ -146,13 +147,21 @@ def choose(problem: Problem) -> str:
     raise SolverNotFoundError(f"no installed solver takes a {kind}; see mipclass.solvers().")
 
 
-def _check_limits(time_limit: float | None, gap: float, threads: int) -> None:
-    if time_limit is not None and not time_limit > 0:
+def _check_limits(time_limit: Any, gap: Any, seed: Any, threads: Any, callback: Any) -> None:
+    if time_limit is not None and (not _is_number(time_limit) or not time_limit > 0):
         raise InvalidInputError(f"time_limit must be a positive number of seconds or None; got {time_limit!r}.")
-    if not 0 <= gap < np.inf:
+    if not _is_number(gap) or not 0 <= gap < np.inf:
         raise InvalidInputError(f"gap must be a number >= 0; got {gap!r}.")
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise InvalidInputError(f"seed must be a whole number; got {seed!r}.")
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
         raise InvalidInputError(f"threads must be a whole number >= 1; got {threads!r}.")
+    if callback is not None and not callable(callback):
+        raise InvalidInputError(f"callback must be a function of an Event or None; got {type(callback).__name__}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _start_values(warm_start: Result | Mapping[str, Any] | None) -> Values | None:
@@ -161,7 +170,26 @@ def _start_values(warm_start: Result | Mapping[str, Any] | None) -> Values | Non
     values = warm_start.values if isinstance(warm_start, Result) else warm_start
     if not isinstance(values, Mapping):
         raise InvalidInputError(f"warm_start takes a Result or values by name; got {type(warm_start).__name__}.")
-    return {name: np.asarray(value, dtype=np.float64) for name, value in values.items()} or None
+    try:
+        return {name: np.asarray(value, dtype=np.float64) for name, value in values.items()} or None
+    except (TypeError, ValueError) as err:
+        raise InvalidInputError(f"warm_start must hold arrays of numbers by name; {err}.") from err
+
+
+def _check_start(problem: Problem, start: Values | None) -> None:
+    """Refuse a start for a rule of another shape, whichever solver would read it."""
+    if start is None or not isinstance(problem, Model):
+        return
+    for name, variables in problem.rule.variables(problem.data).items():
+        given = start.get(name)
+        if given is None:
+            continue
+        if given.size != variables.size:
+            raise InvalidInputError(
+                f"warm_start has {given.size} value(s) for {name!r}; this model's {name!r} has {variables.size}."
+            )
+        if not np.isfinite(given).all():
+            raise InvalidInputError(f"warm_start holds NaN or infinity for {name!r}; leave out what is not known.")
 
 
 # -- backends ---------------------------------------------------------------------------------------------------------
@@ -190,15 +218,18 @@ def _through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     if x is not None:
         for step, receipt in zip(reversed(steps), reversed(receipts), strict=True):
             x = step.undo(x, receipt)
-    return _outcome(problem, program, solution, x)
+    return _outcome(problem, program, solution, x, run.gap)
 
 
-def _outcome(problem: Problem, program: Program, solution: Solution, x: Array | None) -> Outcome:
+def _outcome(problem: Problem, program: Program, solution: Solution, x: Array | None, gap: float) -> Outcome:
     bound = None if solution.bound is None else program.round_bound(solution.bound)
     extra: dict[str, Any] = {**solution.extra}
     for name in ("row_duals", "column_duals", "ray"):
         if getattr(solution, name) is not None:
             extra[name] = getattr(solution, name)
+    scope = getattr(problem, "scope", None)
+    if scope is not None:
+        extra["scope"] = scope()  # of an optimum as of an infeasibility
     if x is None:
         claim: Claim = "proven" if solution.status in (Status.INFEASIBLE, Status.UNBOUNDED) else "none"
         return _as_outcome(solution, claim, None, None, bound, extra)
@@ -218,9 +249,9 @@ def _outcome(problem: Problem, program: Program, solution: Solution, x: Array | 
         claim = "heuristic"
     elif program.has_integral_objective:
         objective = recounted
-    scope = getattr(problem, "scope", None)
-    if scope is not None:
-        extra["scope"] = scope()
+    left = relative_gap(objective, bound)
+    if gap > 0 and left is not None and left > RECOUNT_TOLERANCE:
+        claim = "heuristic"  # good enough by the caller's own gap, which is no proof of optimality
     return _as_outcome(solution, claim, values, objective, bound, extra)
 
 

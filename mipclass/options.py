@@ -49,6 +49,8 @@ def number(
 
 def resolve_options(owner: str, declared: Options, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Defaults overlaid with what the user gave; unknown names and bad values raise OptionError."""
+    if given is not None and not isinstance(given, Mapping):
+        raise OptionError(f"options takes a mapping from name to value; got {type(given).__name__}.")
     values = {name: option.default for name, option in declared.items()}
     for name, value in (given or {}).items():
         if name not in declared:

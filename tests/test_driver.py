@@ -168,6 +168,14 @@ def test_programs_are_solved_directly_and_statuses_are_told_apart() -> None:
         ({"gap": -1}, InvalidInputError, "gap must be"),
         ({"threads": 0}, InvalidInputError, "threads must be"),
         ({"warm_start": [1, 2]}, InvalidInputError, "takes a Result"),
+        ({"warm_start": {"w": [1.0, 2.0]}}, InvalidInputError, "2 value.s. for 'w'; this model's 'w' has 1"),
+        ({"warm_start": {"w": [np.nan]}}, InvalidInputError, "NaN or infinity for 'w'"),
+        ({"warm_start": {"w": "steep"}}, InvalidInputError, "arrays of numbers"),
+        ({"time_limit": "3"}, InvalidInputError, "positive number of seconds"),
+        ({"gap": "3"}, InvalidInputError, "gap must be"),
+        ({"seed": None}, InvalidInputError, "seed must be"),
+        ({"callback": "stop"}, InvalidInputError, "callback must be"),
+        ({"options": ["presolve"]}, OptionError, "takes a mapping"),
         ({"solver": "osqp"}, UnsupportedProgramError, "Installed solvers that can: .*highs"),
     ],
 )
@@ -194,3 +202,18 @@ def test_result_prints_in_a_few_lines() -> None:
     text = str(mipclass.solve(models.zero_one([[0.0], [1.0]], [0, 1]), "highs"))
     assert "optimal (proven)" in text
     assert "objective 0, bound 0, gap 0" in text
+
+
+def test_a_gap_that_was_asked_for_is_no_proof() -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    result = mipclass.solve(models.zero_one(X, y), "highs", gap=0.9)
+    assert result.status == "optimal"
+    assert (result.claim == "proven") == (result.bound is not None and result.bound >= result.objective)
+
+
+def test_an_infeasibility_says_within_which_box() -> None:
+    limits = [models.FalsePositiveRate(0.0), models.FalseNegativeRate(0.0)]
+    result = mipclass.solve(models.zero_one([[0.0], [1.0], [2.0]], [0, 1, 0], subject_to=limits), "highs")
+    assert result.status == "infeasible"
+    assert "margin >=" in result.extra["scope"]
