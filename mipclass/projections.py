@@ -46,9 +46,9 @@ def project_topk_simplex(
     Examples
     --------
     >>> from mipclass import project_topk_simplex
-    >>> p, q = project_topk_simplex([3.0, 1.0], [2.0, 0.0, -1.0], k=2)
+    >>> p, q = project_topk_simplex([4.0, -1.0], [2.0, -1.0, -5.0], k=2)
     >>> p, q
-    (array([2., 0.]), array([1., 1., 0.]))
+    (array([3., 0.]), array([1.5, 1.5, 0. ]))
     """
     a, b = finite_vector("alpha", alpha), finite_vector("beta", beta)
     if a.dtype != b.dtype:
