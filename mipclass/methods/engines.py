@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate import fraction
+from ..run import Run
 from .box_search import BoxSearch
 from .exact_rows import integer_weights
 from .iis_data import CoverData
@@ -136,9 +137,10 @@ class IISEngine:
 
     name = "iis"
 
-    def __init__(self, data: CoverData, seed: int, has_offset: bool) -> None:
+    def __init__(self, data: CoverData, seed: int, has_offset: bool, run: Run | None = None) -> None:
         self.data, self._has_offset = data, has_offset
         self.search = IISSearch(data, seed=seed)
+        self.search.master.run = run
 
     @property
     def lower(self) -> int:

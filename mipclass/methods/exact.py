@@ -30,6 +30,7 @@ BOX_ALONE = 8  # features up to which boxes need no company, unless the loss is 
 SMALL_LOSS = 20
 BOX_AT_MOST = 11  # features beyond which boxes are hopeless
 TURN = 12  # looks at the clock in the first turn
+MOST_STEPS = 3e8  # line searches times entries of the data: some seconds
 LOOKS = {"box": 1, "iis": 12}  # about as many looks take the same time
 
 
@@ -103,7 +104,7 @@ def prove_plain(task: Task, names: Sequence[str] | None) -> Outcome:
 def _engine(name: str, task: Task, data: ZeroOneData) -> Engine:
     if name == "box":
         return BoxEngine(data, _some_point(task))
-    return IISEngine(cover_data(task.X, task.y, task.statement), task.run.seed, True)
+    return IISEngine(cover_data(task.X, task.y, task.statement), task.run.seed, True, task.run)
 
 
 def first_rule(task: Task, data: ZeroOneData) -> Array:
@@ -116,7 +117,8 @@ def first_rule(task: Task, data: ZeroOneData) -> Array:
     if run.warm_start is not None and "w" in run.warm_start:
         given = np.append(run.warm_start["w"], run.warm_start.get("b", 0.0))
         start = np.append(given[:-1][data.columns], _moved_offset(_some_point(task), given, data))
-    steps = int(run.options.get("local_steps", 0))
+    affordable = max(200, int(MOST_STEPS / max(1, data.Z.size)))
+    steps = min(int(run.options.get("local_steps", 0)), affordable)
 
     def tell(W: Array, loss: float, done: int) -> None:
         run.report(objective=loss + data.constant, iterations=done)

@@ -38,7 +38,7 @@ class IIS(Method):
 def prove_constrained(task: Task) -> Outcome:
     """Branch and cut on a problem with limits, rows, a margin or no offset."""
     run = task.run
-    engine = IISEngine(cover_data(task.X, task.y, task.statement), run.seed, task.statement.intercept)
+    engine = IISEngine(cover_data(task.X, task.y, task.statement), run.seed, task.statement.intercept, run)
     data = engine.data
     for W in _starts(task):
         engine.offer(W)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..backends.highs import LinearSession
 from ..builder import Builder
 from ..result import Status
+from ..run import Run
 from .iis_data import CoverData
 from .iis_separator import Support
 
@@ -34,6 +35,7 @@ class Master:
 
     def __init__(self, data: CoverData) -> None:
         self.data = data
+        self.run: Run | None = None  # brings the time limit into a single LP
         self.supports: list[Support] = []
         self.index: dict[Support, int] = {}
         self.pool = sp.csr_array((0, data.n))
@@ -107,8 +109,8 @@ class Master:
         return np.where(self._fixed[points] == -1, 0.0, np.where(self._fixed[points] == 1, 1.0, np.inf))
 
     def solve(self) -> Relaxation | None:
-        """The LP at the node, or None when HiGHS failed."""
-        answer = self.lp.solve()
+        """The LP at the node, or None when HiGHS failed or the time is up."""
+        answer = self.lp.solve(self.run)
         k = len(self.data.limits)
         if answer.status is Status.INFEASIBLE and answer.ray is not None:
             ray = np.abs(np.asarray(answer.ray))
