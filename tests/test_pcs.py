@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 from zero_one_truth import KINDS, least_loss, tiny_instance
@@ -72,3 +74,26 @@ def test_rows_of_a_flat_are_solved_in_their_own_dimension():
     loss, nudge = search._nudge_of(np.arange(4), np.array([0, 1, 2]))
     assert loss == 1
     assert (Z[:4] @ nudge <= 0).sum() == 1
+
+
+def test_many_features_obey_a_stop_request():
+    """The first complete combination of 39 rows comes at once, and the search asks whether to stop on its way."""
+    rng = np.random.default_rng(0)
+    data = prepare(rng.standard_normal((90, 40)), rng.choice([-1.0, 1.0], 90))
+    for lexicographic in (False, True):
+        calls = iter(range(10**6))
+        got = prioritised_search(
+            data.Z, data.weights, lexicographic=lexicographic, stop=lambda calls=calls: next(calls) >= 3
+        )
+        assert got.pencils > 0
+        assert got.loss == data.loss(got.w)
+
+
+@pytest.mark.parametrize("lexicographic", [False, True])
+def test_every_combination_is_swept_once(lexicographic):
+    rng = np.random.default_rng(1)
+    for d in (2, 3, 4):
+        data = prepare(rng.standard_normal((12, d)), rng.choice([-1.0, 1.0], 12))
+        got = prioritised_search(data.Z, data.weights, lexicographic=lexicographic)
+        assert got.loss > 0
+        assert got.pencils == comb(12, d - 1)

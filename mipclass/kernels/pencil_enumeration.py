@@ -88,7 +88,7 @@ def pencil_steps(
     state: State,
     work: Work,
 ) -> int:
-    """Sweep up to `budget` pencils from where `fixed` and `depth` stand; counters[0] counts them.
+    """Up to `budget` projections and sweeps from where `fixed` and `depth` stand; counters[0] counts the pencils swept.
 
     Colexicographic order (by the farthest fixed row) unless `lexicographic`. Stops with CANDIDATE at the first pencil
     whose least loss, rows on all its rules counted as correct, is at most `target`: found = (loss, p_low, p_high,
@@ -97,17 +97,17 @@ def pencil_steps(
     m, n = projected.shape[1], projected.shape[2]
     levels = m - 2
     twice = np.empty(n)
-    swept = 0
+    done = 0
     while True:
         level = depth[0]
         if level < 0:
             return FINISHED
-        if swept >= budget:
+        if done >= budget:
             return PAUSED
         if level == levels:
             a, b = projected[level, 0], projected[level, 1]
             loss, low, high, side = sweep(a, b, weights, 0.0, target, False, state, work)
-            swept += 1
+            done += 1
             counters[0] += 1
             depth[0] = level - 1
             if loss < np.inf:
@@ -115,11 +115,18 @@ def pencil_steps(
                 return CANDIDATE
             continue
         # Next row for this level: fixed[level] holds the last one tried (-2: none yet).
-        if fixed[level] == -2:
-            fixed[level] = fixed[level - 1] + 1 if lexicographic and level > 0 else 0
-        else:
+        # Levels below need a row each, so some choices lead nowhere and are not tried.
+        below = levels - 1 - level
+        if fixed[level] != -2:
             fixed[level] += 1
-        end = n if lexicographic or level == 0 else fixed[level - 1]
+        elif lexicographic:
+            fixed[level] = fixed[level - 1] + 1 if level > 0 else 0
+        else:
+            fixed[level] = below
+        if lexicographic:
+            end = n - below
+        else:
+            end = n if level == 0 else fixed[level - 1]
         if fixed[level] >= end:
             fixed[level] = -2
             depth[0] = level - 1
@@ -128,6 +135,7 @@ def pencil_steps(
         if not reflector(projected[level], fixed[level], width, reflectors[level]):
             continue
         project(projected[level], projected[level + 1], reflectors[level], width, twice)
+        done += 1
         for k in range(level + 1):
             for j in range(width - 1):
                 projected[level + 1, j, fixed[k]] = 0.0
