@@ -270,3 +270,11 @@ def test_discrete_points_never_loop(n, d, seed, C):
         assert path.complete
         worst = worst_condition(gram_of(model, X), path.y, path.alpha(-1), path.C, 0.0, 0.0, path.outliers(-1))
         assert worst <= 1e-8
+
+
+def test_no_time_at_all_still_returns_a_rule():
+    X, y = noisy(300, 5, 2)
+    result = solve(models.robust_svm(X, y), "outlier-path", time_limit=1e-9)
+    assert (result.status, result.claim) == ("time_limit", "heuristic")
+    assert result.recounted
+    assert (np.sign(X @ result.values["w"]) == y).mean() > 0.6

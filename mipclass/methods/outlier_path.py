@@ -90,10 +90,13 @@ def follow_path(
     state = OutlierState(Z, robust.C, linear=robust.linear, seed=run.seed)
     path = OutlierPath(parameter, robust.y, robust.C)
     try:
-        solve_svm(state, run.seed)
+        early = solve_svm(state, run)
     except PathStalledError:
         _first(path, state)
         return path, Status.NUMERICAL_ERROR
+    if early is not None:
+        _first(path, state)
+        return path, early
     if not robust.linear and 0.5 * float(state.a @ state.true_margins()) < -1e-8 * float(
         state.C @ np.abs(state.diagonal)
     ):

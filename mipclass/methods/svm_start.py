@@ -9,43 +9,70 @@ from ..kernels import dual_coordinate
 from ..kernels import homotopy as kernel
 from ..kernels.cholesky_update import solve_lower, solve_upper
 from ..kernels.random import random_state
+from ..result import Status
+from ..run import Run
 from .outlier_state import OutlierState
 
 TOLERANCE = 1e-3
 SWEEPS = 1000
 STEPS_A_POINT = 200
+CHUNK = 100_000_000  # multiplications between two questions whether to stop
 NULL = 1e-9  # kernel case: relative Schur complement below which a point counts as dependent
 
 
-def solve_svm(state: OutlierState, seed: int = 0) -> None:
+def solve_svm(state: OutlierState, run: Run) -> Status | None:
     """Put `state` at the exact solution of the SVM with the hinge loss (theta = 1).
 
     Descent gives multipliers near the optimum. They are exactly optimal for shifted levels p_i (the margin itself where
     0 < a_i < C_i; beyond the margin by a random slack where a bound is violated), and the homotopy moves the levels to 1.
+    Returns why it stopped at what descent had reached, or None.
     """
-    n = len(state.C)
-    lower = np.zeros(n)
-    if state.linear:
-        w = np.zeros(state.Z.shape[1])
-        random = random_state(seed)
-        dual_coordinate.linear_descent(state.Z, lower, state.C, state.a, w, state.diagonal, TOLERANCE, SWEEPS, random)
-        support = np.flatnonzero(state.a)
-        state.m = state.product(support, state.a[support])[1]
-    else:
-        steps = STEPS_A_POINT * n
-        dual_coordinate.kernel_descent(state.Z, lower, state.C, state.a, state.m, state.diagonal, TOLERANCE, steps)
+    status = _descend(state, run)
     independent = drop_dependent(state)
+    n = len(state.C)
     free = (state.a > 0) & (state.a < state.C)
     low = state.a <= 0
     state.state[:] = np.where(free, kernel.EDGE, np.where(low, kernel.RIGHT, kernel.LEFT))
     levels = 1.0 + state.jitter * state.shift
-    slack = TOLERANCE * np.random.default_rng(seed).uniform(0.5, 1.0, n)
+    slack = TOLERANCE * np.random.default_rng(run.seed).uniform(0.5, 1.0, n)
     state.p = np.where(low & (state.m < levels), state.m - slack, levels)
     state.p = np.where(~low & ~free & (state.m > levels), state.m + slack, state.p)
     state.p[free] = state.m[free]
     if not np.array_equal(np.sort(independent), np.flatnonzero(free)):
         state.factorise(np.flatnonzero(free))
-    state.move_levels(levels, state.q)
+    if status is None:
+        state.move_levels(levels, state.q)
+    return status
+
+
+def _descend(state: OutlierState, run: Run) -> Status | None:
+    """Coordinate descent to TOLERANCE, or as far as sweeps and time allow."""
+    n = len(state.C)
+    lower = np.zeros(n)
+    status: Status | None = None
+    if state.linear:
+        w = np.zeros(state.Z.shape[1])
+        random = random_state(run.seed)
+        chunk = max(1, min(SWEEPS, CHUNK // max(1, state.Z.size)))
+        for _ in range(0, SWEEPS, chunk):
+            used, _ = dual_coordinate.linear_descent(
+                state.Z, lower, state.C, state.a, w, state.diagonal, TOLERANCE, chunk, random
+            )
+            status = run.stop()
+            if used < chunk or status is not None:
+                break
+        support = np.flatnonzero(state.a)
+        state.m = state.product(support, state.a[support])[1]
+        return status
+    chunk = max(1, CHUNK // max(1, n))
+    for _ in range(0, STEPS_A_POINT * n, chunk):
+        used, _ = dual_coordinate.kernel_descent(
+            state.Z, lower, state.C, state.a, state.m, state.diagonal, TOLERANCE, chunk
+        )
+        status = run.stop()
+        if used < chunk or status is not None:
+            break
+    return status
 
 
 def drop_dependent(state: OutlierState) -> NDArray[np.int64]:
