@@ -251,7 +251,7 @@ def test_warm_starts_shorten_the_way(solver):
     warm = solve(models.tau_fpl(X, y, tau=0.1, R=0.1), solver, gap=1e-5, warm_start=cold)
     assert warm.iterations < cold.iterations
     assert warm.objective == pytest.approx(cold.objective, rel=2e-5)
-    with pytest.raises(InvalidInputError, match="warm start's 'w'"):
+    with pytest.raises(InvalidInputError, match="'w'"):
         solve(models.tau_fpl(X, y), solver, warm_start={"w": np.ones(3)})
 
 
