@@ -89,7 +89,7 @@ def test_slp_equals_the_proven_optimum_on_larger_cases(seed):
     h, l1 = (2, 3, 2, 2)[seed % 4], (0.01, 0.0, 0.003)[(seed // 2) % 3]
     X, y = (slab, disc)[seed % 2](seed, n=(30, 40, 36)[seed % 3], d=(2, 2, 3)[seed % 3])
     problem = models.polyhedral(X, y, h, l1=l1)
-    exact = solve(problem, "scip", time_limit=120)
+    exact = solve(problem, "scip", time_limit=900)
     assert exact.claim == "proven"
     assert solve(problem).objective == pytest.approx(exact.objective, abs=1e-6)
 

@@ -118,7 +118,7 @@ class Search:
 
     def improve(self, point: Point, rounds: int, rng: np.random.Generator) -> Point:
         """Iterated local search: disturb the assignment, descend, keep what is better."""
-        moves = (flip_near_ties, scatter_misclassified, shake_planes, seize_neighbourhood, fan_out)
+        moves = (flip_near_ties, scatter_misclassified, shake_planes, seize_neighbourhood, fan_out, reopen)
         for index in range(rounds):
             if self.run.stop() is not None or point.value <= DECREASE:
                 break
@@ -147,9 +147,12 @@ def flip_near_ties(sets: PointSets, planes: Array, rng: np.random.Generator) -> 
 
 
 def scatter_misclassified(sets: PointSets, planes: Array, rng: np.random.Generator) -> Integers:
-    """A random share of the points with an error go to random hyperplanes."""
+    """A random share of the points with an error, or with the least margin if few have one, go to random hyperplanes."""
     errors = sets.errors_b(planes)
-    wrong = np.flatnonzero(errors.min(axis=1) > 0)
+    lowest = errors.min(axis=1)
+    wrong = np.flatnonzero(lowest > 0)
+    if len(wrong) < 2 * len(planes):
+        wrong = np.argsort(-lowest, kind="stable")[: max(2 * len(planes), len(lowest) // 5)]
     chosen = wrong[rng.random(len(wrong)) < rng.uniform(0.2, 1.0)]
     assignment: Integers = errors.argmin(axis=1)
     assignment[chosen] = rng.integers(0, len(planes), len(chosen))
@@ -180,6 +183,13 @@ def fan_out(sets: PointSets, planes: Array, rng: np.random.Generator) -> Integer
     directions = rng.normal(size=(len(planes), sets.A.shape[1] - 1))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     return np.asarray(((sets.B[:, :-1] - centre) @ directions.T).argmax(axis=1), dtype=np.intp)
+
+
+def reopen(sets: PointSets, planes: Array, rng: np.random.Generator) -> Integers:
+    """About half of the hyperplanes keep their points; those of the others go with random directions."""
+    assignment = sets.nearest_plane(planes)
+    opened = rng.random(len(planes)) < 0.5
+    return np.where(opened[assignment], fan_out(sets, planes, rng), assignment)
 
 
 def k_means(points: Array, h: int, rng: np.random.Generator, sweeps: int = 20) -> Integers:

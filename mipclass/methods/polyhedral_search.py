@@ -25,7 +25,7 @@ from .paper_descent import paper_descent
 # Above this many points the iterated search runs on a sample of that size.
 SAMPLE = 4000
 # Rounds times dual columns (m + k) h that the default search spends on small data.
-SEARCH_WORK = 20_000
+SEARCH_WORK = 40_000
 # An LP whose value and bound differ by more, relative to unit + value, has not been solved.
 _LP_GAP = 1e-6
 
@@ -108,11 +108,11 @@ def separate(
 ) -> Separation:
     """Minimise f over h hyperplanes. `start` gives hyperplanes to begin with instead of clusters of B.
 
-    `rounds` is the number of disturbances; None is 20, and up to 100 on small data, where an LP costs little. With
+    `rounds` is the number of disturbances; None is 20, and up to 200 on small data, where an LP costs little. With
     `nodes` > 0 a branch and bound of at most so many nodes follows and gives a lower bound, or the proof.
     """
     if rounds is None:
-        rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), 20, 100))
+        rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), 20, 200))
     standard = Standardised.of(sets)
     rng = np.random.default_rng(run.seed)
     search = Search(standard.sets, assignment_lp(standard.sets, h, lp, backend), run, combinations, standard.unit)

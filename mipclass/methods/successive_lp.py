@@ -43,7 +43,7 @@ class SuccessiveLP(Method):
         ),
         "rounds": Option(
             None,
-            "disturbances of the iterated local search; None is 20, and up to 100 on small data",
+            "disturbances of the iterated local search; None is 20, and up to 200 on small data",
             lambda value: None if value is None else number(0, integer=True)(value),
         ),
         "lp": Option(
