@@ -40,7 +40,6 @@ ProofOption = Annotated[bool, typer.Option("--require-proof", help="Exit with co
 FprOption = Annotated[float | None, typer.Option(help="Largest false-positive rate.")]
 FeaturesOption = Annotated[int | None, typer.Option(help="Most features used.")]
 IntegerOption = Annotated[bool, typer.Option("--integer", help="Whole-number weights in -5..5 (a scorecard).")]
-PositiveOption = Annotated[str | None, typer.Option(help="The positive label; by default the larger in sort order.")]
 
 
 def as_json(value: Any) -> Any:
@@ -72,10 +71,20 @@ def exit_code(result: Result, require_proof: bool) -> int:
     return 0 if result.has_point else EXIT_ERROR
 
 
+def check_writable(*paths: Path | None) -> None:
+    """Refuse a path that cannot be written before the work whose result should go there."""
+    for path in paths:
+        if path is not None and path.is_dir():
+            raise InvalidInputError(f"{str(path)!r} is a folder; name a file in it.")
+        if path is not None and not path.resolve().parent.is_dir():
+            raise InvalidInputError(f"there is no folder {str(path.parent)!r} to write {path.name} to; make it first.")
+
+
 @app.command()
 def demo(
     to: Annotated[Path, typer.Option(help="Where to write the model.")] = Path("demo.lp"),
     solver: SolverOption = "highs",
+    as_json_: JsonOption = False,
 ) -> None:
     """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file."""
     from sklearn.datasets import load_iris
@@ -83,6 +92,7 @@ def demo(
     from . import models
     from . import solve as run_solve
 
+    check_writable(to)
     iris = load_iris()
     two = iris.target > 0
     names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
@@ -93,6 +103,10 @@ def demo(
         subject_to=[models.FalsePositiveRate(at_most=0.02), models.MaxFeatures(2)],
         feature_names=names,
     )
+    if as_json_:
+        problem.write(to)
+        print(json.dumps({**result_as_json(run_solve(problem, solver)), "written": str(to)}))
+        return
     out.print("Iris, versicolor against virginica, from scikit-learn:\n")
     out.print(str(problem))
     result = run_solve(problem, solver, progress=sys.stderr.isatty())
@@ -129,6 +143,9 @@ def fit(
     from .saving import write_safely
     from .tables import read_table
 
+    check_writable(to, certificate)
+    if to is not None and to.suffix != ".json":
+        raise InvalidInputError(f"--out must end in .json; got {to.name!r}.")
     table = read_table(data, target)
     progress = sys.stderr.isatty() and not as_json_
     estimator = estimator_for(model, solver, time_limit, fpr, max_features, integer, progress)
@@ -175,6 +192,7 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A .json file that `fit` saved.")],
     data: DataArgument,
     scores: Annotated[bool, typer.Option("--scores", help="Print the score beside each label.")] = False,
+    as_json_: JsonOption = False,
 ) -> None:
     """Print a label for each row of a data file, one a line."""
     from . import load
@@ -188,6 +206,9 @@ def predict(
         )
     table = read_table(data, ignore=fitted.target)
     labels = fitted.predict(table)
+    if as_json_:
+        print(json.dumps({"labels": as_json(labels), "scores": as_json(fitted.scores(table))}))
+        return
     if not scores:
         print("\n".join(map(str, labels.tolist())))
         return
@@ -242,14 +263,21 @@ def export(
     integer: IntegerOption = False,
     C: Annotated[float, typer.Option("--c", help="Weight of the loss in hinge, hinge-l1 and robust-svm.")] = 1.0,
     indicators: Annotated[str, typer.Option(help="bigm or native.")] = "bigm",
+    as_json_: JsonOption = False,
 ) -> None:
     """Write the model of a data file as an LP or MPS file."""
     from .commands import declared
     from .tables import read_table
 
+    check_writable(to)
     problem = declared(read_table(data, target), model, fpr, max_features, integer, C)
     problem.write(to, indicators=indicators)
-    out.print(f"{problem.program()}\nwritten to {to}")
+    program = problem.program()
+    if as_json_:
+        sizes = {"kind": program.kind, "columns": program.n_columns, "rows": program.n_rows, "nonzeros": program.A.nnz}
+        print(json.dumps(as_json({**sizes, "integers": program.integer.sum(), "written": str(to)})))
+        return
+    out.print(f"{program}\nwritten to {to}")
 
 
 @app.command()
@@ -270,6 +298,7 @@ def compare(
     from .saving import write_safely
     from .tables import read_table
 
+    check_writable(report)
     table = read_table(data, target)
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")
@@ -333,12 +362,16 @@ def reproduce(
     jobs: Annotated[int, typer.Option(help="Cells at a time, through joblib.")] = 1,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget finished cells first.")] = False,
+    as_json_: Annotated[bool, typer.Option("--json", help="With --list: one JSON object for machines.")] = False,
 ) -> None:
     """Re-make the papers' tables and figures; a run that was killed goes on where it stopped."""
     from .reproduction import reproduce as run_studies
     from .reproduction import studies
 
     known = studies()
+    if list_ and as_json_:
+        print(json.dumps(known))
+        return
     if list_:
         width = max(map(len, known))
         out.print("\n".join(f"{study:<{width}}  {what}" for study, what in known.items()))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import Array
+from .data import Array, check_data
 from .errors import InvalidInputError
 from .tables import Table
 
@@ -31,6 +31,7 @@ class FittedTable:
     def fit(cls, estimator: Any, table: Table, *, scaled: bool) -> FittedTable:
         if table.y is None or table.target is None:
             raise InvalidInputError("the table has no labels; name the label column with --target.")
+        check_data(table.X, table.y, feature_names=table.feature_names)
         mean = scale = None
         if scaled:
             if hasattr(table.X, "toarray"):

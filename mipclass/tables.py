@@ -59,7 +59,12 @@ def _from_csv(path: Path, target: str | None, ignore: str | None) -> Table:
     if not first.strip():
         raise ReadError(f"{path.name} is empty; a header line and at least two rows are needed.")
     separator = max(_SEPARATORS, key=first.count)
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+    except csv.Error as err:
+        raise ReadError(
+            f"{path.name} is not a table of separated values: {err}. Is a quotation mark left open?"
+        ) from err
     header = [name.strip() for name in rows[0]]
     if all(_is_number(name) for name in header):
         raise ReadError(f"{path.name} has no header: its first line holds only numbers. Add a line of column names.")
@@ -94,6 +99,8 @@ def _from_libsvm(path: Path) -> Table:
         X, y = load_svmlight_file(str(path))
     except ValueError as err:
         raise ReadError(f"{path.name} is not a LIBSVM file: {err}") from err
+    if not X.shape[0]:
+        raise ReadError(f"{path.name} is empty; at least two rows are needed.")
     return Table(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])), "label")
 
 
@@ -112,7 +119,7 @@ def _split(name: str, columns: dict[str, list[Any]], target: str | None, ignore:
 
 def _numbers(name: str, column: str, values: list[Any]) -> NDArray[np.float64]:
     for line, value in enumerate(values, start=2):
-        if value is None or value == "" or not _is_number(value):
+        if not _is_number(value):
             what = "is missing" if value in (None, "") else f"holds {value!r}, which is not a finite number"
             raise ReadError(
                 f"{name}, line {line}: column {column!r} {what}. Impute missing values and encode text "

@@ -24,8 +24,8 @@ def zero_one(
     Data        points x_i, labels y_i in {-1, +1}, weights c_i > 0;  n distinct labelled points, d features
     Variables   w in R^d, b, error_i in {0, 1}
     Minimise    sum_i c_i error_i
-    Subject to  error_i = 0  implies  y_i (w.x_i + b) >= eps
-                |w_j| <= 1 / max_i |x_ij - mean_j|,   |b + w.mean| <= R           (normalisation; see models/errors.py)
+    Subject to  error_i = 0  implies  y_i (w.x_i + b) >= 1
+                |w_j| <= K / max_i |x_ij - mean_j|,   |b + w.mean| <= R + 1       (normalisation; see models/errors.py)
     Size        n + d + 1 columns (n binary), n + 2 rows (n with an indicator)
     Reference   T. T. Nguyen, S. Sanner: Algorithms for Direct 0-1 Loss Optimization in Binary Classification.
                 ICML 2013, problem (8).

@@ -222,3 +222,48 @@ def test_fit_certify_verify(mipclass: Call, table: Path, tmp_path: Path) -> None
     assert "rejected" in rejected.stdout
     (tmp_path / "junk.json").write_text("{}")
     assert mipclass("verify", "junk.json", table, "--target", "state").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("wide.csv", "a,t\n" + "1" * 200_000 + ",y\n2,n\n", "not a table of separated values"),
+        ("empty.svm", "", "is empty"),
+        ("holes.svm", "1 1:nan\n-1 1:2\n", "NaN or infinite"),
+        ("one.svm", "1 1:3\n1 1:2\n", "exactly two labels"),
+    ],
+)
+def test_malformed_files_of_other_kinds(mipclass: Call, tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    done = mipclass("fit", name, *(["--target", "t"] if name.endswith("csv") else []))
+    assert done.returncode == 1
+    assert re.search(message, done.stderr)
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["fit", "--out", "nowhere/model.json"], "there is no folder 'nowhere'"),
+        (["fit", "--out", "model.pkl"], "must end in .json"),
+        (["compare", "--report", "nowhere/page.html"], "there is no folder 'nowhere'"),
+        (["export", "--to", "."], "is a folder"),
+    ],
+)
+def test_unwritable_paths_are_refused_before_the_work(
+    mipclass: Call, table: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], message: str
+) -> None:
+    monkeypatch.setattr("mipclass.tables.read_table", None)  # no data is even read
+    done = mipclass(command[0], table, "--target", "state", *command[1:])
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+def test_json_everywhere(mipclass: Call, table: Path, tmp_path: Path) -> None:
+    assert json.loads(mipclass("demo", "--json").stdout)["claim"] == "proven"
+    exported = json.loads(mipclass("export", table, "--target", "state", "--to", "m.lp", "--json").stdout)
+    assert (exported["kind"], exported["rows"], exported["integers"]) == ("MIP", 32, 30)
+    mipclass("fit", table, "--target", "state", "--model", "tau-fpl", "--fpr", "0.5", "--out", "m.json")
+    predicted = json.loads(mipclass("predict", "m.json", table, "--json").stdout)
+    assert len(predicted["labels"]) == len(predicted["scores"]) == 30
+    assert "zero_one_tables" in json.loads(mipclass("reproduce", "--list", "--json").stdout)
