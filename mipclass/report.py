@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .compare import Comparison, Row
-from .plots import DecisionRegionDisplay, GapTraceDisplay
+from .plots import DecisionRegionDisplay, GapTraceDisplay, OutlierPathDisplay
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: #1c2733; }
@@ -33,6 +33,7 @@ def render(comparison: Comparison, title: str) -> str:
         _boundaries(comparison),
         _features(comparison),
         _outliers(comparison),
+        _path(comparison),
     ]
     body = "\n".join(section for section in sections if section)
     return (
@@ -159,3 +160,15 @@ def _outliers(comparison: Comparison) -> str:
     counts = ", ".join(f"{escape(name)}: {int(flags.sum())}" for name, flags in called.items())
     shown = ", ".join(map(str, every[:100])) or "none"
     return f"<h2>Outliers</h2><p>Rows called outliers: {counts}. Called so by every method that names any: {shown}.</p>"
+
+
+def _path(comparison: Comparison) -> str:
+    for row in comparison.rows:
+        method = row.model.steps[-1][1] if row.model is not None else None
+        if getattr(method, "path_", None) is not None:
+            figure, axes = _axes()
+            OutlierPathDisplay.from_estimator(method, ax=axes)
+            return "<h2>The outlier path</h2>" + _figure(
+                figure, "Multipliers of the points that move most, along the path."
+            )
+    return ""

@@ -28,7 +28,6 @@ FRONT = {
     "estimators",
     "infeasibility",
     "metrics",
-    "np_roc",
     "outlier_curve",
     "plots",
     "report",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import InvalidInputError
-from .thresholds import check_rate
+from ..errors import InvalidInputError
+from ..thresholds import check_rate
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class NPRocDisplay:
     ) -> NPRocDisplay:  # fmt: skip
         from scipy.stats import beta
 
-        from .metrics import positive_mask
+        from ..metrics import positive_mask
 
         check_rate("tau", tau)
         check_rate("delta", delta)
