@@ -164,6 +164,13 @@ def test_refusals_name_a_way_out():
     assert mipclass.solve(limited).solver == "exact"
 
 
+def test_the_estimator_proves_its_rule():
+    X, y = overlapping(40, 3, seed=6)
+    model = mipclass.ZeroOneClassifier(solver="exact").fit(X, y)
+    assert model.result_.certified
+    assert model.loss_ == model.bound_ == (model.predict(X) != y).sum()
+
+
 def test_without_certificate_when_asked():
     X, y = overlapping(30, 2)
     result = mipclass.solve(models.zero_one(X, y), solver="exact", options={"certificate": False})

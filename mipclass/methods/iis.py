@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,13 +61,18 @@ def prove_constrained(task: Task) -> Outcome:
             engine.search.settle(W)
     found = engine.rule
     stopped = None if engine.exhausted else stop() or Status.NUMERICAL_ERROR
+    lower = engine.proof()
+    # Infeasible is proven when every leaf costs more than all points together.
+    impossible = engine.search.infeasible and Fraction(lower["bound"]) > data.constant + data.unit * int(
+        data.costs.sum()
+    )
     return answer(
         task,
         rule=None if found is None else (found[:-1], float(found[-1])),
-        lower=engine.proof(),
+        lower=lower,
         stopped=stopped,
         nodes=engine.nodes,
-        infeasible=engine.search.infeasible,
+        infeasible=impossible,
         extra={"supports": len(engine.search.master.supports)},
     )
 

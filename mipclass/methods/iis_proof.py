@@ -108,7 +108,7 @@ def iis_lower(search: IISSearch) -> dict[str, Any]:
         proof = leaf.proof
         sound = np.array([exact(master.supports[s]) is not None for s in proof.supports], dtype=bool)
         if not sound.all():
-            proof = search._sealed(proof.supports[sound], proof.v[sound], proof.mu, leaf.wrong, leaf.right)
+            proof = search.sealed(proof.supports[sound], proof.v[sound], proof.mu, leaf.wrong, leaf.right)
             leaf.proof = replace(proof)
         counts.append(len(proof.supports))
         ids += [numbers.setdefault(int(s), len(numbers)) for s in proof.supports]

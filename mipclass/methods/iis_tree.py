@@ -160,7 +160,7 @@ class IISSearch:
     def _inherit(self, node: Node, wrong: tuple[int, ...], right: tuple[int, ...]) -> LeafProof:
         """The parent's multipliers hold at a child as well."""
         proof = node.proof
-        return self._sealed(proof.supports, proof.v, proof.mu, wrong, right)
+        return self.sealed(proof.supports, proof.v, proof.mu, wrong, right)
 
     def _process(self, node: Node, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
         """Cut at a node until it is pruned or cuts stop helping, then choose a branching point. False when stopped."""
@@ -236,7 +236,7 @@ class IISSearch:
             factor = min(2.0 * goal / gain, 2.0**20)
         v = np.floor(relaxed.multipliers * factor * self.scale).astype(np.int64)
         mu = np.ceil(relaxed.limit_multipliers * factor * self.scale).astype(np.int64)
-        proof = self._sealed(relaxed.supports, v, mu, node.wrong, node.right)
+        proof = self.sealed(relaxed.supports, v, mu, node.wrong, node.right)
         if proof.bound > node.bound or not len(node.proof.supports):
             node.proof = proof
 
@@ -248,7 +248,7 @@ class IISSearch:
         ends = sum(m * k for m, (_, k) in zip(mu, self.data.limits, strict=True))
         return float(v.sum() + (room - load)[wrong].sum() - ends)
 
-    def _sealed(
+    def sealed(
         self,
         supports: NDArray[np.intp],
         v: NDArray[np.int64],

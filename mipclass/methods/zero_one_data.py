@@ -55,13 +55,6 @@ class ZeroOneData:
         w[self.columns] = W[:-1]
         return w, float(W[-1])
 
-    def homogeneous(self, w: Array, b: float) -> Array:
-        """W over the kept columns from the user's (w, b); what a dropped constant column added moves into the offset.
-
-        The dropped columns' constants are not kept, so w must be zero there (as `rule` returns it).
-        """
-        return np.append(np.asarray(w, dtype=np.float64)[self.columns], b)
-
 
 def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: bool = True) -> ZeroOneData:
     """Merge, cancel and drop as the module says. X is dense float64 (n, d), y_pm1 holds -1 and +1; O(n d log n)."""
