@@ -22,7 +22,15 @@ from mipclass.options import resolve_options
 from mipclass.program import Program
 from mipclass.result import Status
 from mipclass.run import Run, interruptible
-from mipclass.testing import best_integer_point, best_vertex, hard_mip, random_integer_program, random_lp
+from mipclass.testing import (
+    best_active_set,
+    best_integer_point,
+    best_vertex,
+    hard_mip,
+    random_box_qp,
+    random_integer_program,
+    random_lp,
+)
 
 
 def miqp() -> Program:
@@ -79,6 +87,32 @@ def test_unbounded_qp_is_not_called_optimal() -> None:
     highs.run()
     assert highs.getModelStatus().name == "kOptimal"
     assert HighsBackend().solve(program, Run.quiet()).status is Status.UNBOUNDED
+
+
+def tiny_units(seed: int) -> Program:
+    """A box QP in columns that are a thousand times too large."""
+    program, scale = random_box_qp(seed), 1e-3
+    assert program.Q is not None
+    return program.replace_with(
+        c=scale * program.c, Q=scale**2 * program.Q, lower=program.lower / scale, upper=program.upper / scale
+    )
+
+
+def test_the_square_that_highs_adds_is_taken_out_again() -> None:
+    program = tiny_units(1)
+    truth = best_active_set(program)
+    highs = load(program)
+    highs.run()
+    assert highs.getModelStatus().name == "kOptimal"
+    assert program.objective(highs.getSolution().col_value) > truth + 1e-3
+    solution = HighsBackend().solve(program, Run.quiet())
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(truth, rel=1e-8)
+
+
+def test_a_qp_on_which_highs_cycles_comes_to_an_end() -> None:
+    solution = HighsBackend().solve(tiny_units(6), Run.quiet(time_limit=30))
+    assert solution.status in (Status.ITERATION_LIMIT, Status.OPTIMAL)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

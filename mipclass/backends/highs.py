@@ -142,7 +142,7 @@ class HighsBackend(Backend):
             None, "most nodes of a MIP search", lambda v: None if v is None else number(1, integer=True)(v)
         ),
         "iteration_limit": Option(
-            None, "most simplex iterations", lambda v: None if v is None else number(0, integer=True)(v)
+            None, "most simplex or QP iterations", lambda v: None if v is None else number(0, integer=True)(v)
         ),
         "feasibility_tolerance": Option(
             None,
@@ -164,6 +164,9 @@ class HighsBackend(Backend):
             return solve_miqp(program, run)
         highs = load(program)
         configure(highs, run)
+        if program.Q is not None and run.options.get("iteration_limit") is None:
+            limit = 100_000 + 100 * (program.n_columns + program.n_rows)  # its QP solver can cycle without end
+            check(highs.setOptionValue("qp_iteration_limit", limit), "limit the iterations of the QP solver")
         if run.warm_start is not None and "x" in run.warm_start:
             give_start(highs, program, run.warm_start["x"])
 
@@ -210,6 +213,7 @@ def configure(highs: Any, run: Run) -> None:
         settings["mip_max_nodes"] = options["node_limit"]
     if options.get("iteration_limit") is not None:
         settings["simplex_iteration_limit"] = options["iteration_limit"]
+        settings["qp_iteration_limit"] = options["iteration_limit"]
     settings |= options.get("highs", {})
     for name, value in settings.items():
         if highs.setOptionValue(name, value).name == "kError":
