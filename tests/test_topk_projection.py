@@ -309,6 +309,14 @@ def test_bad_input_is_named(arguments, message):
         project_topk_simplex(*arguments)
 
 
+def test_entries_near_the_largest_float_do_not_overflow():
+    huge = np.array([1.0, 0.9, 0.5]) * 1.5e308
+    p, q = project_topk_simplex(huge, -0.5 * huge, 2)
+    expected = project_topk_simplex(huge * 2.0**-100, -0.5 * huge * 2.0**-100, 2)
+    np.testing.assert_array_equal(p * 2.0**-100, expected[0])
+    np.testing.assert_array_equal(q * 2.0**-100, expected[1])
+
+
 def test_bad_options_are_named():
     with pytest.raises(InvalidInputError, match="'exact', 'bisection'"):
         project_topk_simplex([1.0], [1.0], 1, method="sort")

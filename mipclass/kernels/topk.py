@@ -86,7 +86,14 @@ def capped_threshold(v: Floats, total: float, cap: float) -> tuple[float, float]
 
 def project_topk(alpha: Floats, beta: Floats, k: int, alpha_out: Floats, beta_out: Floats) -> Thresholds:
     """Write the projection onto the top-k simplex into the given arrays (which may be the inputs)."""
-    found = topk_thresholds(alpha, beta, k)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = topk_thresholds(alpha, beta, k)
+    if not np.isfinite(found.C):  # sums overflowed; scaling by a power of two is exact
+        down = 2.0**-64
+        found = project_topk(alpha * down, beta * down, k, alpha_out, beta_out)
+        alpha_out /= down
+        beta_out /= down
+        return found
     linear.shift_and_clip(alpha, found.pa, found.x, np.inf, alpha_out)
     linear.shift_and_clip(beta, found.pb, found.y, found.C / k, beta_out)
     return found
