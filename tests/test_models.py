@@ -249,7 +249,7 @@ CONSTRAINTS = {
 }
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 10**6), first=st.sampled_from(sorted(CONSTRAINTS)), second=st.sampled_from(sorted(CONSTRAINTS))
 )
@@ -266,6 +266,31 @@ def test_pairs_of_constraints(seed: int, first: str, second: str) -> None:
     assert not tight.violations(result.values)
     assert relaxed.objective <= result.objective
     assert np.sum(tight.predict(result.values) != y) == result.objective
+
+
+TERMS = {
+    "0-1": lambda: models.ZeroOne(),
+    "0-1 on positives": lambda: models.ZeroOne(on="positives"),
+    "0-1 with margin and L1": lambda: models.ZeroOne(margin=1) + 0.5 * models.L1(),
+    "hinge and L1": lambda: models.Hinge() + models.L1(),
+    "hinge and L2": lambda: 0.5 * models.L2() + models.Hinge(),
+    "squared hinge and L1": lambda: models.SquaredHinge() + models.L1(),
+}
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 10**6), term=st.sampled_from(sorted(TERMS)), constraint=st.sampled_from(sorted(CONSTRAINTS)))
+def test_pairs_of_terms_and_constraints(seed: int, term: str, constraint: str) -> None:
+    """Satisfied when recounted, the objective too; without the constraint the optimum is no worse."""
+    X, y = tiny(seed, n=7, d=2)
+    tight = models.Model(X, y, minimize=TERMS[term](), subject_to=CONSTRAINTS[constraint](X))
+    loose = models.Model(X, y, minimize=TERMS[term]())
+    result, relaxed = (mipclass.solve(problem, "scip") for problem in (tight, loose))
+    if result.status == "infeasible":
+        return
+    assert result.recounted
+    assert not tight.violations(result.values)
+    assert relaxed.objective <= result.objective + 1e-6 * max(1.0, abs(result.objective))
 
 
 # -- refusals --------------------------------------------------------------------------------------------------------
