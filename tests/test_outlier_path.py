@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from outlier_truth import binary, noisy, ramp_objective, repeated, worst_condition
 
@@ -258,6 +258,8 @@ def test_cholesky_updates_equal_fresh_factors(k, seed):
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(3, 25), st.integers(1, 4), st.integers(0, 10_000), st.sampled_from([0.01, 1.0, 100.0]))
+@example(25, 3, 18, 100.0)  # a rising point whose margin stands still has to land
+@example(3, 1, 1, 0.01)  # points at the origin are at the cut-off for ever
 def test_discrete_points_never_loop(n, d, seed, C):
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, size=(n, d)).astype(float)

@@ -304,6 +304,11 @@ def follow(
                     x, target = -a[i] / v[0], RIGHT
                 if x < step:
                     step, who, to = x, i, target
+        if kind == RISE and not moves and m[moving] >= p[moving]:
+            # Margins stand still, but its multiplier grows: it lands where that meets 0.
+            x = max(-a[moving] / v[0], 0.0)
+            if x < step:
+                step, who, to = x, moving, RIGHT if a[moving] < 0.0 else EDGE
         # Walk.
         for c in range(k):
             a[active[c]] += step * da[c]

@@ -85,9 +85,20 @@ def follow_path(
     robust: RobustProblem, run: Run, parameter: Parameter, d_step: str = "auto"
 ) -> tuple[OutlierPath, Status | None]:
     """The path from the SVM to (theta, s) of `robust`; the status says why it stopped early, or is None."""
+    if robust.linear:
+        return _follow(robust, run, parameter, d_step)
+    # The state puts its ridge on the diagonal of Q; a second matrix of that size would double the memory.
+    points = np.arange(len(robust.C))
+    diagonal = robust.Z[points, points]
+    try:
+        return _follow(robust, run, parameter, d_step)
+    finally:
+        robust.Z[points, points] = diagonal
+
+
+def _follow(robust: RobustProblem, run: Run, parameter: Parameter, d_step: str) -> tuple[OutlierPath, Status | None]:
     change_sides, restrict = _d_solver(d_step, robust.linear)
-    Z = robust.Z if robust.linear else robust.Z.copy()
-    state = OutlierState(Z, robust.C, linear=robust.linear, seed=run.seed)
+    state = OutlierState(robust.Z, robust.C, linear=robust.linear, seed=run.seed)
     path = OutlierPath(parameter, robust.y, robust.C)
     try:
         early = solve_svm(state, run)
