@@ -24,7 +24,8 @@ Options = Mapping[str, Option]
 
 def one_of(*allowed: Any) -> Callable[[Any], str | None]:
     def check(value: Any) -> str | None:
-        return None if value in allowed else "one of " + ", ".join(repr(a) for a in allowed)
+        known = isinstance(value, str | int | float | type(None)) and value in allowed
+        return None if known else "one of " + ", ".join(repr(a) for a in allowed)
 
     return check
 

@@ -203,6 +203,10 @@ class LinearConstraint(Constraint):
         sides = np.concatenate([np.ravel(self.rows.lower), np.ravel(self.rows.upper)])
         return not self.rows.expression.constant.any() and bool(np.isin(sides, (0.0, np.inf, -np.inf)).all())
 
+    @property
+    def speaks_of(self) -> tuple[str, ...]:
+        return tuple(block.name for block in self.rows.expression.terms)
+
     def declare(self, d: Declaration) -> None:
         d.builder.subject_to(d.fresh_row_name("user"), self.rows)
 

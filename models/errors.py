@@ -206,16 +206,18 @@ def _user_reach(d: Declaration) -> Array:
 
 
 def _penalty_budget(model: Model) -> float | None:
-    """|w_j| <= budget at an optimum, because the rule that calls every point negative (w = 0, b = -1) costs no more.
+    """|w_j| <= budget at an optimum, because a rule that calls every point alike (w = 0, b = -1 or 1) costs no more.
 
-    None when that rule breaks a constraint, or when no penalty charges for w.
+    None when both such rules break a constraint, or when no penalty charges for w.
     """
     from .penalties import L1, L2
 
-    trivial = {"w": np.zeros(model.data.d), "b": np.asarray(-1.0)}
-    if not isinstance(model.rule, Linear) or model.rule.intercept is False or model.violations(trivial):
+    if not isinstance(model.rule, Linear) or model.rule.intercept is False:
         return None
-    cost = model.recount(trivial)
+    alike = [{"w": np.zeros(model.data.d), "b": np.asarray(side)} for side in (-1.0, 1.0)]
+    cost = min((model.recount(values) for values in alike if not model.violations(values)), default=None)
+    if cost is None:
+        return None
     limits = [cost / c for c, term in model.terms if isinstance(term, L1) and c > 0]
     limits += [float(np.sqrt(cost / c)) for c, term in model.terms if isinstance(term, L2) and c > 0]
     return min(limits) if limits else None

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 from mipclass import models, solve
 from mipclass.errors import InvalidInputError
+from mipclass.expression import Variables
 from mipclass.models import (
     L0,
     L1,
@@ -82,6 +83,16 @@ def test_a_term_may_occur_twice() -> None:
     assert twice.objective == pytest.approx(once.objective, rel=1e-9)
     limits = [MaxFeatures(1), MaxFeatures(2)]
     assert np.count_nonzero(solve(Model(X, y, minimize=ZeroOne(), subject_to=limits), "highs").values["w"]) <= 1
+
+
+def test_a_box_follows_from_calling_every_point_positive() -> None:
+    X, y = noisy(10)
+    problem = Model(X, y, minimize=ZeroOne(margin=1) + 0.1 * L1(), subject_to=models.FalseNegativeRate(at_most=0.0))
+    result = solve(problem, "highs")
+    # The same problem with classes and scores turned round.
+    turned = Model(-X, 1 - y, minimize=ZeroOne(margin=1) + 0.1 * L1(), subject_to=FalsePositiveRate(at_most=0.0))
+    assert result.recounted
+    assert result.objective == pytest.approx(solve(turned, "highs").objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("far", [100.0, -100.0])
@@ -160,6 +171,7 @@ def test_constraints_on_variables_that_a_rule_lacks_are_refused(
         (lambda X, y: Model(X, y, minimize=Hinge(), sample_weight=["a"] * len(y)), "must hold numbers"),
         (lambda X, y: Model(X, np.array([None, "a"] * (len(y) // 2), object), minimize=Hinge()), "cannot be sorted"),
         (lambda X, y: Model(X, y, rule=Kernel(), minimize=Hinge() + L0()).program(), "no weight for each feature"),
+        (lambda X, y: Model(X, y, minimize=Hinge(), subject_to=Variables("q") >= 1), "speaks of 'q'"),
         (lambda X, y: IntegerCoefficients(0, np.inf), "whole numbers"),
         (lambda X, y: IntegerCoefficients("a", 3), "whole numbers"),
         (lambda X, y: Bounds(w=3), "pairs"),
