@@ -132,7 +132,7 @@ def report(results: Results) -> str:
         trees.compare(baseline="LinearSVC"),
         f"1e5 x 100: {ratio:.2f} of LinearSVC's time (goal: at most 0.5). Time grows like n^{exponent(trees, 'n', sizes, d=100):.2f} "
         f"and d^{exponent(trees, 'd', dimensions, n=50_000):.2f} (goal: at most 1.15).",
-        "Memory of one tree beyond the data (it keeps one copy, split by class):",
+        "Peak memory of a case, in which the data are made (with a copy or two) and one tree is grown:",
         table(["n", "data MB", "growth MB"], memory),
         "Maximum margin of separable data, the exact last step's problem: CPU seconds, then widths.",
         margins.compare(baseline="gilbert"),
