@@ -203,13 +203,14 @@ class IISSearch:
 
     def _cut(self, cover: Array, node: Node) -> int:
         """One round: rows of the pool, then new supports by the simplex; how many rows were added."""
-        recalled = self.master.recall(cover, CUTS_A_ROUND)
-        if recalled >= CUTS_A_ROUND // 4:
+        at_most = max(CUTS_A_ROUND, self.data.n // 2)
+        recalled = self.master.recall(cover, at_most)
+        if recalled >= at_most // 4:
             return recalled
-        found, rules = self.separator.violated(cover, self.centre, self.rounds)
+        found, rules = self.separator.violated(cover, self.centre, self.rounds, enough=at_most * 3 // 2)
         for W in rules[: 1 + len(rules) // 4]:
             self.offer(W)
-        kept = choose([s for s in found if s not in self.master.index], cover, self.data.n, CUTS_A_ROUND, 12)
+        kept = choose([s for s in found if s not in self.master.index], cover, self.data.n, at_most, 12)
         added = self.master.add(kept)
         self.rounds = min(256, self.rounds * 2) if added < 5 else max(8, self.rounds // 2)
         if added == 0 and recalled == 0 and self.rounds < 256 and not node.wrong and not node.right:
