@@ -393,7 +393,7 @@ def test_warm_start_is_the_root():
     options = {"height": 1, "rounds": 1, "polish": False, "tree": True}
     warm = mipclass.solve(model, "rgd-tree", warm_start=good, options=options)
     assert warm.extra["tree"].nodes[0]["width"] == pytest.approx(good.extra["width"])
-    with pytest.raises(InvalidInputError, match="features"):
+    with pytest.raises(InvalidInputError, match="warm_start"):
         mipclass.solve(model, "rgd-tree", warm_start={"w": np.ones(3)})
 
 

@@ -139,10 +139,6 @@ def _warm_root(data: OutlierProblem, run: Run) -> Array | None:
     if run.warm_start is None or "w" not in run.warm_start:
         return None
     w = np.ravel(run.warm_start["w"])
-    if w.shape != (data.p1.points.shape[1],):
-        raise InvalidInputError(
-            f"warm_start's w has {w.size} weights; the data have {data.p1.points.shape[1]} features."
-        )
     if not np.any(w):
         return None
     apart = float(mean_difference(data.p1, data.p2) @ unit(w))
