@@ -11,7 +11,7 @@ program: blocks are found by name when a Builder assembles rows. `bool(expressio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NoReturn
@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .errors import InvalidInputError
+from .program import Block
 
 Matrix = Any  # an NDArray of float64 with two axes, or a csr_array
 Labels = tuple[tuple[str, ...] | None, ...]
@@ -181,6 +182,10 @@ class Variables(Affine):
             return self is other or (self.name == other.name and self.shape == other.shape)
         return Affine.__eq__(self, other)
 
+    def names(self) -> Iterator[str]:
+        """`w[age]`, `w[dose]`, ...; the bare name for a scalar."""
+        return Block(self.name, 0, self.shape, self.labels).names()
+
     def _positions(self, index: Any) -> Any:
         if isinstance(index, str) or (isinstance(index, list) and index and isinstance(index[0], str)):
             return self._by_name(index, 0)
@@ -220,6 +225,25 @@ class Rows:
 
     def __repr__(self) -> str:
         return f"<constraint rows over {self.expression!r}>"
+
+    def text(self, row: int) -> str:
+        """One row with names, e.g. `w[age] - 2 w[dose] >= 1`."""
+        expression = self.expression
+        parts = []
+        for block, matrix in expression.terms.items():
+            names = list(block.names())
+            numbers = np.ravel(matrix[[row]].toarray() if sp.issparse(matrix) else matrix[row])
+            parts += [(float(numbers[j]), names[j]) for j in np.flatnonzero(numbers)]
+        words = " ".join(f"{'-' if a < 0 else '+'} {'' if abs(a) == 1 else f'{abs(a):g} '}{name}" for a, name in parts)
+        words = words.removeprefix("+ ").replace("- ", "-", 1) if words.startswith("-") else words.removeprefix("+ ")
+        constant = float(expression.constant[row])
+        lower = float(np.broadcast_to(self.lower, expression.shape).ravel()[row]) - constant
+        upper = float(np.broadcast_to(self.upper, expression.shape).ravel()[row]) - constant
+        if lower == upper:
+            return f"{words or 0} == {lower:g}"
+        if np.isfinite(lower) and np.isfinite(upper):
+            return f"{lower:g} <= {words or 0} <= {upper:g}"
+        return f"{words or 0} >= {lower:g}" if np.isfinite(lower) else f"{words or 0} <= {upper:g}"
 
     def violation(self, values: Mapping[str, Any]) -> float:
         """Largest violation at `values`."""

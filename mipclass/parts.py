@@ -224,8 +224,10 @@ class LinearConstraint(Constraint):
         return [self.rows]
 
     def formula(self) -> str:
-        blocks = ", ".join(block.name for block in self.rows.expression.terms)
-        return f"{self.rows.expression.size} linear row(s) on {blocks}"
+        shown = 3
+        texts = [self.rows.text(k) for k in range(min(shown, self.rows.expression.size))]
+        more = self.rows.expression.size - shown
+        return "; ".join(texts) + (f"; and {more} more rows" if more > 0 else "")
 
 
 def _text(words: str) -> str:

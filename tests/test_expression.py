@@ -80,3 +80,11 @@ def test_rows_know_their_violation() -> None:
     assert (w >= [1.0, 0.0]).violation({"w": [0.5, 3.0]}) == 0.5
     assert (w.sum() == 3).violation({"w": [1.0, 1.0]}) == 1.0
     assert ranged(w, 0, 1).violation({"w": [0.0, 1.25]}) == 0.25
+
+
+def test_rows_read_like_formulas() -> None:
+    w, b = Variables("w", (2,), (("age", "dose"),)), Variables("b")
+    assert (w["age"] >= 0).text(0) == "w[age] >= 0"
+    assert (w["age"] - 2 * w["dose"] <= b + 1).text(0) == "w[age] - 2 w[dose] - b <= 1"
+    assert (-w == [0, 3]).text(1) == "-w[dose] == 3"
+    assert ranged(w.sum(), -1, 1).text(0) == "-1 <= w[age] + w[dose] <= 1"
