@@ -138,7 +138,7 @@ def test_spreadsheets_are_read(prefix: str, separator: str, tmp_path: Path) -> N
     assert table.y.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("model", ["zero-one", "polyhedral", "outlier-svm", "tau-fpl"])
+@pytest.mark.parametrize("model", ["zero-one", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl"])
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
 def test_fit_then_predict(mipclass: Call, table: Path, tmp_path: Path, model: str) -> None:
     done = mipclass("fit", table, "--target", "state", "--model", model, "--out", "model.json")
