@@ -43,12 +43,14 @@ def solve_miqp(program: Program, run: Run) -> Solution:
             f"solver='scip' (pip install 'mipclass[scip]')."
         )
     relaxed = HighsBackend().solve(program.replace_with(integer=np.zeros(program.n_columns, bool)), _inner(run))
-    if relaxed.x is None:
+    point = _point(relaxed)
+    if point is None:
         bound = float("inf") if relaxed.status is Status.INFEASIBLE else None
         return Solution(run.stop() or relaxed.status, f"relaxation: {relaxed.raw_status}", bound=bound)
     search = _Search(program, F, run)
-    search.raise_bound(relaxed.bound)
-    search.add_tangents(search.F @ relaxed.x)
+    if relaxed.x is not None:
+        search.raise_bound(relaxed.bound)
+    search.add_tangents(search.F @ point)
     search.seed_tangents()
     if run.warm_start is not None and "x" in run.warm_start:
         start = run.warm_start["x"]
@@ -59,6 +61,12 @@ def solve_miqp(program: Program, run: Run) -> Solution:
     finally:
         if run.threads > 1:
             end_threads()
+
+
+def _point(solution: Solution) -> Array | None:
+    """The QP's point, also one whose multipliers were too rough to prove it: a tangent is valid wherever it touches."""
+    rough: Array | None = solution.extra.get("rough_point")
+    return solution.x if solution.x is not None else rough
 
 
 def _inner(run: Run) -> Run:
@@ -157,7 +165,7 @@ class _Search:
             integer=np.zeros(len(x), bool),
         )
         polished = HighsBackend().solve(rest, _inner(self.run))
-        for point in (whole, polished.x):
+        for point in (whole, _point(polished)):
             if point is None or np.isnan(point).any() or self.program.violation(point) > 1e-6:
                 continue
             self.add_tangents(self.F @ point)
