@@ -138,7 +138,7 @@ def fit(
 ) -> None:
     """Fit a classifier to a data file, say what is proven of it, and save it."""
     from . import save
-    from .commands import estimator_for, infeasible_message
+    from .commands import estimator_for
     from .fitted import FittedTable
     from .saving import write_safely
     from .tables import read_table
@@ -149,14 +149,7 @@ def fit(
     table = read_table(data, target)
     progress = sys.stderr.isatty() and not as_json_
     estimator = estimator_for(model, solver, time_limit, fpr, max_features, integer, progress)
-    try:
-        fitted = FittedTable.fit(estimator, table, scaled=scale and model != "zero-one")
-    except InvalidInputError as err:
-        message = infeasible_message(estimator, table)
-        if message is None:
-            raise
-        print(f"mipclass: {err}\n{message}", file=sys.stderr)
-        raise typer.Exit(EXIT_INFEASIBLE) from err
+    fitted = FittedTable.fit(estimator, table, scaled=scale and model != "zero-one")
     result = fitted.estimator.result_
     errors = int(np.sum(fitted.predict(table) != table.y))
     if certificate is not None and result.certificate is None:

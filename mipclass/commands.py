@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from . import models
-from .errors import InvalidInputError, UnsupportedProgramError
-from .infeasibility import explain
+from .errors import InvalidInputError
 from .tables import Table
 
 DECLARED = ("zero-one", "hinge", "hinge-l1", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
@@ -94,15 +91,3 @@ def declared(
     if model == "outlier-svm":
         return models.outlier_svm(table.X, table.y, 0.1, feature_names=table.feature_names)
     return models.tau_fpl(table.X, table.y, 0.05 if fpr is None else fpr, feature_names=table.feature_names)
-
-
-def infeasible_message(estimator: Any, table: Table) -> str | None:
-    """Why a constrained fit has no solution, or None when that is not the reason it failed."""
-    constraints = list(getattr(estimator, "subject_to", ()))
-    if not constraints or table.y is None or len(np.unique(table.y)) != 2:
-        return None
-    problem = models.zero_one(table.X, table.y, subject_to=constraints, feature_names=table.feature_names)
-    try:
-        return str(explain(problem))
-    except (InvalidInputError, UnsupportedProgramError):
-        return None

@@ -195,6 +195,15 @@ class Model:
                 "(a point is an error when y (w.x + b) < 1), or drop the term."
             )
 
+    @property
+    def is_scale_free(self) -> bool:
+        """Nothing in it changes when the rule is multiplied by a positive number, so the scale may be normalised.
+
+        A loss of weight zero still says what an error is, and with it the scale.
+        """
+        terms = [term for coefficient, term in self.terms if coefficient > 0 or term.is_loss]
+        return all(term.is_scale_free for term in terms) and all(c.is_homogeneous for c in self.constraints)
+
     # -- data, as methods read it -------------------------------------------------------------------------------------
 
     @property

@@ -108,7 +108,7 @@ def encode_errors(d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
     required = zero_one_margin(d.model) or FREE_MARGIN
     if box is not None:
         required = box.margin / box.factor
-        if _is_scale_free(d.model) and box.factor == 1.0:
+        if d.model.is_scale_free and box.factor == 1.0:
             used = box.reach > 0
             shares = np.abs(scaled["w"][used]) / box.reach[used]
             centre = np.abs(scaled.get("b", 0.0) + box.mean @ scaled["w"]) / box.offset if box.offset else 0.0
@@ -131,7 +131,7 @@ def find_box(d: Declaration) -> Box | None:
     largest = deviation.max(axis=0)
     unit = np.divide(1.0, largest, out=np.ones_like(largest), where=largest > 0)
     reach = _user_reach(d)
-    scale_free = _is_scale_free(d.model)
+    scale_free = d.model.is_scale_free
     is_cone = scale_free and not np.isfinite(reach).all()
     factor, scope = 1.0, ""
     if is_cone:
@@ -157,7 +157,7 @@ def find_box(d: Declaration) -> Box | None:
 
 
 def _free_margin_note(model: Model) -> list[str]:
-    if _is_scale_free(model) or zero_one_margin(model):
+    if model.is_scale_free or zero_one_margin(model):
         return []
     return [f"among rules whose correct points have margin >= {FREE_MARGIN:g}"]
 
@@ -187,10 +187,6 @@ def _largest_named_offset(model: Model) -> float:
 
 def _largest_scale(radius: float) -> float:
     return 1.0 / (20 * INTEGRALITY_TOLERANCE * max(1.0, radius))
-
-
-def _is_scale_free(model: Model) -> bool:
-    return any(term.is_scale_free and term.is_loss for _, term in model.terms)
 
 
 def _user_reach(d: Declaration) -> Array:

@@ -61,7 +61,7 @@ class Linear(Rule):
 
     def _may_nudge(self, d: Declaration) -> bool:
         """Only the scale-free loss leaves the offset free to move, and only when no constraint speaks of it."""
-        scale_free = any(term.is_scale_free and term.is_loss for _, term in d.model.terms)
+        scale_free = d.model.is_scale_free and any(term.is_loss for _, term in d.model.terms)
         named = {block.name for rows in d.model.weight_rows() for block in rows.expression.terms}
         integer = d.builder.is_integer("b") if self.intercept is not False else True
         return scale_free and not integer and "b" not in named

@@ -73,15 +73,22 @@ def test_contradictory_rows_on_weights() -> None:
 
 def test_parity_says_what_gap_can_be_reached() -> None:
     X, y = overlapping()
-    parity = models.RateParity(np.arange(8) // 4, at_most=0.0, rate="positive")
-    limits = [parity, models.FalsePositiveRate(0.0), models.FalseNegativeRate(0.3)]
-    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=limits)
-    if mipclass.solve(problem, "highs").status != "infeasible":
-        pytest.fail("the example is meant to be infeasible")
-    for move in mipclass.explain(problem).moves:
-        if "differ" in move.constraint:
-            relaxed = models.RateParity(np.arange(8) // 4, at_most=min(1.0, move.needed + 1e-6), rate="positive")
-            assert not is_infeasible(X, y, [relaxed, *limits[1:]])
+    rest = [models.FalseNegativeRate(0.0), models.FalsePositiveRate(0.75)]
+    limits = [models.RateParity(y, at_most=0.0, rate="positive"), *rest]  # equal rates for the classes themselves
+    explanation = mipclass.explain(models.Model(X, y, minimize=models.ZeroOne(), subject_to=limits))
+    [move] = [move for move in explanation.moves if "differ" in move.constraint]
+    assert not is_infeasible(X, y, [models.RateParity(y, at_most=move.needed + 1e-6, rate="positive"), *rest])
+    assert is_infeasible(X, y, [models.RateParity(y, at_most=move.needed - 0.01, rate="positive"), *rest])
+
+
+def test_a_feature_limit_says_how_many_features_are_needed() -> None:
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 3.0], [3.0, 0.0]]), np.array([0, 0, 1, 1])  # x0 + x1 separates
+    rates = [models.FalsePositiveRate(0.0), models.FalseNegativeRate(0.0)]
+    explanation = mipclass.explain(
+        models.Model(X, y, minimize=models.ZeroOne(), subject_to=[models.MaxFeatures(1), *rates])
+    )
+    [move] = [move for move in explanation.moves if "feature" in move.constraint]
+    assert (move.needed, move.proven) == (2.0, True)
 
 
 def test_feasible_problems_have_nothing_to_explain() -> None:
