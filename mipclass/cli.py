@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -292,6 +293,10 @@ def compare(
     from .tables import read_table
 
     check_writable(report)
+    if report is not None and find_spec("matplotlib") is None:
+        raise InvalidInputError(
+            "the report has pictures, which need matplotlib: pip install 'mipclass[plot]', or leave --report out."
+        )
     table = read_table(data, target)
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")

@@ -267,3 +267,12 @@ def test_json_everywhere(mipclass: Call, table: Path, tmp_path: Path) -> None:
     predicted = json.loads(mipclass("predict", "m.json", table, "--json").stdout)
     assert len(predicted["labels"]) == len(predicted["scores"]) == 30
     assert "zero_one_tables" in json.loads(mipclass("reproduce", "--list", "--json").stdout)
+
+
+def test_a_report_without_matplotlib_is_refused_before_the_work(
+    mipclass: Call, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mipclass.cli.find_spec", lambda name: None)
+    done = mipclass("compare", table, "--target", "state", "--report", "r.html")
+    assert done.returncode == 1
+    assert "mipclass[plot]" in done.stderr
