@@ -141,7 +141,9 @@ def test_errors(name: str, kernel: str, split: int) -> dict[str, Any]:
             if parameter == "theta":
                 tried["C-SVM"].append((float(held[0]), float(test[0])))
             start = time.process_time()
-            found, early = concave_convex(robust, Run.quiet(time_limit=CCCP_SECONDS), parameter, candidates=5, tolerance=1e-3)  # type: ignore[arg-type]
+            found, early = concave_convex(
+                robust, Run.quiet(time_limit=CCCP_SECONDS), parameter, candidates=5, tolerance=1e-3
+            )  # type: ignore[arg-type]
             held, test = here.errors(robust, np.array([c.alpha for c in found]))
             seconds[f"CCCP-{parameter}"] += time.process_time() - start
             cut += early is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from outlier_truth import noisy
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
@@ -97,3 +98,20 @@ def test_a_matrix_that_is_no_kernel_is_refused():
     K[0, 1] = K[1, 0] = 5.0
     with pytest.raises(InvalidInputError, match="positive semidefinite"):
         OutlierPathSVC(kernel="precomputed", selection=0.0).fit(K, y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_sparse_points_give_the_fit_of_dense_ones(kernel):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 6)) * (rng.random((80, 6)) < 0.4)
+    y = (X.sum(axis=1) + 0.3 * rng.normal(size=80) > 0).astype(int)
+    dense = OutlierPathSVC(kernel=kernel).fit(X, y)
+    sparse = OutlierPathSVC(kernel=kernel).fit(sp.csr_array(X), y)
+    assert np.array_equal(sparse.dual_coef_, dense.dual_coef_)
+    assert np.allclose(sparse.decision_function(sp.csr_matrix(X)), dense.decision_function(X), rtol=0, atol=1e-12)
+
+
+def test_sparse_points_too_large_to_be_made_dense_are_refused_before_any_work():
+    X = sp.eye_array(30_000, 30_000, format="csr")
+    with pytest.raises(ValueError, match=r"made dense.* 7 GB.*RGDTreeSVC"):
+        OutlierPathSVC().fit(X, np.arange(30_000) % 2)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
@@ -19,6 +20,8 @@ from .base import BinaryClassifier
 from .splits import row_hashes, split
 
 Index = NDArray[np.intp]
+
+MOST_DENSE_ENTRIES = 500_000_000  # 4 GB; the path works on dense rows or on the kernel matrix
 
 
 class OutlierPathSVC(BinaryClassifier):
@@ -60,6 +63,7 @@ class OutlierPathSVC(BinaryClassifier):
     ([False, False, False, False, True], [1])
     """
 
+    _sparse = True
     result_: Any
 
     def __init__(
@@ -98,8 +102,9 @@ class OutlierPathSVC(BinaryClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutlierPathSVC:
-        """Fit to points X and labels y of two kinds; a weight of 2 counts like two equal points."""
+        """Fit to points X (sparse ones are made dense) and labels y of two kinds; a weight of 2 counts like two equal points."""
         X, y, weights = self._validate(X, y, sample_weight)
+        X = _dense(X)
         costs = self._check(X)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         order = self._canonical_order(X, y)
@@ -271,6 +276,7 @@ class OutlierPathSVC(BinaryClassifier):
         X = self._check_new(X)
         if self.kernel == "linear":
             return np.asarray(X @ self.coef_[0] + self.intercept_[0])
+        X = _dense(X)
         if self.kernel == "precomputed":
             return np.asarray((X[:, self.support_] + (1.0 if self.fit_intercept else 0.0)) @ self.dual_coef_[0])
         return np.asarray(self._rule().gram(X, self._support_points) @ self.dual_coef_[0])
@@ -279,6 +285,17 @@ class OutlierPathSVC(BinaryClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _dense(X: Any) -> Array:
+    if not sp.issparse(X):
+        return np.asarray(X)
+    if np.prod(X.shape, dtype=float) > MOST_DENSE_ENTRIES:
+        raise InvalidInputError(
+            f"X is sparse with shape {X.shape}; made dense, as the path needs it, it would take {8e-9 * np.prod(X.shape, dtype=float):.0f} GB. "
+            "Select features or rows first, or use RGDTreeSVC, which keeps X sparse."
+        )
+    return np.asarray(X.toarray())
 
 
 def _errors(scores: Array, signs: Array) -> NDArray[np.bool_]:
