@@ -56,7 +56,7 @@ def train_sparse(ratio: int, tau: float, R: float) -> dict[str, Any]:
 
 def cases(full: bool) -> Iterator[Case]:
     for ratio in (1, 2, 4, 8, 16, 32) if full else (1, 2):
-        for tau in (0.01, 0.1) if full else (0.1,):
+        for tau in (0.001, 0.01, 0.1) if full else (0.1,):
             yield Case("lbfgs", train_sparse, {"ratio": ratio, "tau": tau, "R": 1e-2})
 
 

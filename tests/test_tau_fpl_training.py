@@ -317,3 +317,65 @@ def test_array_level_dual_training_accepts_a_start():
     again = train_dual(data, Run.quiet(), 1e-6, 5000, start=first.z)
     assert again.iterations <= first.iterations
     assert again.objective == pytest.approx(first.objective, rel=2e-6)
+
+
+def test_entropy_smooths_the_top_mean_from_above():
+    """Weights sum to k and stay within their caps; T <= T_eps; the weights are T_eps' gradient (by differences)."""
+    from mipclass.kernels.topk_smooth import soft_threshold, soft_top
+
+    rng = np.random.default_rng(5)
+    for eps in (1.0, 0.1, 1e-3):
+        s, o = rng.normal(size=30), rng.uniform(0.5, 2.0, 30)
+        k = float(rng.uniform(0.5, 20.0))
+
+        def smoothed(scores, k=k, eps=eps, o=o):
+            return soft_top(scores, o, k, eps, soft_threshold(scores, o, k, eps, 0.0))
+
+        top, c = smoothed(s)
+        assert o @ c == pytest.approx(k, rel=1e-12)
+        assert c.min() >= 0
+        assert c.max() <= 1
+        assert top_mean(s, o, k) - 1e-12 <= top <= top_mean(s, o, k) + eps * np.log(2) * o.sum() / k
+        h = 1e-4 * eps
+        for j in range(0, 30, 7):
+            e = h * (np.arange(30) == j)
+            assert (smoothed(s + e)[0] - smoothed(s - e)[0]) / (2 * h) == pytest.approx(o[j] * c[j] / k, abs=1e-5)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.float32])
+@pytest.mark.parametrize("k", [1, 3])
+def test_newton_finishes_where_lbfgs_needs_thousands_of_steps(form, k):
+    """Uneven scales, a small R and a small k: optimal within a few dozen steps, at cvxpy's value."""
+    X, y = points(n=300, d=12, shift=0.9, seed=3)
+    X = (X * np.logspace(-1.5, 1.5, 12)).astype(np.float32)  # exact in both float types
+    truth = optimum_by_cvxpy(X.astype(np.float64), y, k, 1e-4)
+    data = RankingData.build(form(X), y, None, k, 1e-4)
+    found = train(data, Run.quiet(), 1e-5, 2000)
+    assert found.status is Status.OPTIMAL
+    assert found.by_newton
+    assert found.iterations < 300
+    assert found.objective == pytest.approx(truth, rel=2e-5)
+    assert found.bound <= truth + 1e-7
+
+
+def test_newton_directions_solve_the_hessians_system(monkeypatch):
+    """H by differences of the smoothed gradient, written out from X, with weights on both classes."""
+    from mipclass.methods import tau_fpl_newton
+    from mipclass.methods.tau_fpl_newton import EntropicLoss, newton_direction
+
+    monkeypatch.setattr(tau_fpl_newton, "NEGLIGIBLE", 0.0)
+    X, y = points(n=60, d=5, shift=0.5, seed=1)
+    rng = np.random.default_rng(2)
+    o = rng.integers(1, 4, 60).astype(float)
+    data = RankingData.build(X, y, o, 4.0, 0.1)
+    loss = EntropicLoss(data, 0.2, 0.0)
+    w = rng.normal(size=5)
+
+    def gradient_at(w):
+        scores = X @ w
+        alpha, g, A = loss.duals(scores[data.pos], scores[data.neg], loss.top(scores[data.neg]))
+        return 0.1 * w - (alpha @ X[data.pos] - A * g @ X[data.neg]) / data.total, alpha, g
+
+    H = np.array([(gradient_at(w + e)[0] - gradient_at(w - e)[0]) / 2e-6 for e in 1e-6 * np.eye(5)])
+    gradient, alpha, g = gradient_at(w)
+    np.testing.assert_allclose(-H @ newton_direction(loss, alpha, g, gradient), gradient, rtol=1e-4, atol=1e-6)

@@ -3,6 +3,9 @@
 For weights o_j >= 0 the weighted top-k mean is T(s) = max {g.s : 0 <= g_j <= o_j/k, sum g = 1}. Subtracting
 (k eps/2) sum g_j^2/o_j makes it smooth: T_eps <= T <= T_eps + eps/2, with gradient g_j = o_j c_j/k for
 c = clip((s - theta)/eps, 0, 1) and theta such that sum o_j c_j = k: a projection onto a capped simplex.
+
+Adding (eps/k) sum o_j H(c_j) instead, H the binary entropy, gives c = 1/(1 + exp((theta - s)/eps)): smooth everywhere, so
+that Newton's method does not meet the scores one by one as they enter the ramp.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+FAR = 40.0  # exp(-40) is below the rounding of a sum that holds a one
 FAST = {"reassoc", "nsz", "contract", "arcp"}
 
 
@@ -67,6 +71,51 @@ def smooth_top_mean(s: Vector, o: Vector, theta: float, eps: float) -> tuple[flo
     return mass, first, square
 
 
+@njit(cache=True, error_model="numpy")
+def soft_threshold(s: Vector, o: Vector, k: float, eps: float, guess: float) -> float:
+    """theta with sum o_j c_j = k for c = 1/(1 + exp((theta - s)/eps)), k < sum o; Newton's method kept inside a bracket."""
+    total = o.sum()
+    shift = eps * np.log(k / (total - k))
+    low, high = s.min() - shift, s.max() - shift
+    theta = min(max(guess, low), high)
+    for _ in range(100):
+        mass, slope = 0.0, 0.0
+        for j in range(s.size):
+            r = (theta - s[j]) / eps
+            if r > FAR:
+                continue
+            c = 1.0 / (1.0 + np.exp(r))
+            mass += o[j] * c
+            slope += o[j] * c * (1.0 - c)
+        excess = mass - k
+        if abs(excess) <= 1e-13 * k:
+            return theta
+        if excess > 0.0:
+            low = theta
+        else:
+            high = theta
+        step = theta + excess * eps / slope if slope > 0.0 else low - 1.0
+        theta = step if low < step < high else 0.5 * (low + high)
+        if not low < theta < high:
+            return theta
+    return theta
+
+
+@njit(cache=True, error_model="numpy")
+def soft_top(s: Vector, o: Vector, k: float, eps: float, theta: float) -> tuple[float, Vector]:
+    """(the smoothed top-k mean, c) at the theta of soft_threshold."""
+    c = np.zeros_like(s)
+    above = 0.0
+    for j in range(s.size):
+        r = (s[j] - theta) / eps
+        if r < -FAR:
+            continue
+        e = np.exp(-abs(r))
+        c[j] = (1.0 if r > 0.0 else e) / (1.0 + e)
+        above += o[j] * (max(r, 0.0) + np.log1p(e))
+    return theta + eps * above / k, c
+
+
 @njit(cache=True, fastmath=FAST)
 def combine_rows(X: NDArray[np.float64], index: NDArray[np.int64], z: Vector) -> Vector:
     """sum over index of z_i X_i for a C-ordered X, four rows at a time; the other rows are never read."""
@@ -96,3 +145,20 @@ def combine_sparse_rows(
         for q in range(starts[i], starts[i + 1]):
             out[columns[q]] += z[i] * data[q]
     return out
+
+
+@njit(cache=True)
+def square_sparse_rows(
+    data: Vector, columns: NDArray[np.int32], starts: NDArray[np.int32], index: NDArray[np.int64], o: Vector, d: int
+) -> tuple[NDArray[np.float64], Vector]:
+    """(sum over index of o X_i X_i', sum of o X_i) for X in CSR form; o has one entry for each of index."""
+    square, moment = np.zeros((d, d)), np.zeros(d)
+    for p in range(index.size):
+        i = index[p]
+        for q in range(starts[i], starts[i + 1]):
+            value = o[p] * data[q]
+            moment[columns[q]] += value
+            row = square[columns[q]]
+            for r in range(starts[i], starts[i + 1]):
+                row[columns[r]] += value * data[r]
+    return square, moment

@@ -165,8 +165,7 @@ def train_path(
     found: dict[float, Trained] = {}
     start = None
     for R in sorted(R_values, reverse=True):
-        found[R] = train(data.with_R(R), run, tolerance, max_iterations, start)
-        start = found[R].w
+        start = found[R] = train(data.with_R(R), run, tolerance, max_iterations, start)
         if run.stop() is not None:
             break
     return found

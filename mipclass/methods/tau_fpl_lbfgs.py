@@ -5,6 +5,7 @@ at w then splits into two parts: the curvature part |gradient|^2/(2R), which L-B
 from the smoothing. eps shrinks whenever the rest is the larger part. Scores are linear along a search direction, so one
 iteration costs one product X d, one product X'z that skips the rows with z = 0, and a line search without products.
 
+Where sixty steps do not do and the features are few, Newton's method on another smoothing finishes (tau_fpl_newton).
 Large data are first solved on a random tenth: its solution, its eps and its curvature pairs start the whole problem.
 """
 
@@ -20,11 +21,14 @@ from ..result import Status
 from ..run import Run
 from .tau_fpl_data import RankingData
 from .tau_fpl_gap import dual_bound, is_close_enough, primal_value
+from .tau_fpl_newton import EntropicLoss, is_affordable, newton_direction
 
 Vector = NDArray[np.float64]
 
 FIRST_EPS = 0.3
 SUBSAMPLE_FROM = 2_000_000  # entries of X beyond which a tenth is solved first
+NEWTON_AFTER = 60  # iterations of L-BFGS after which a small d has Newton's directions
+ENTROPIC = 0.25  # entropy's eps over the ramp's at the same slope of c
 SUBSAMPLE_ROWS = 2_000  # positives and negatives needed at least
 
 
@@ -38,6 +42,7 @@ class Trained:
     iterations: int = 0
     status: Status | None = None
     eps: float = FIRST_EPS
+    by_newton: bool = False
     pairs: deque[tuple[Vector, Vector, float]] = field(default_factory=lambda: deque(maxlen=12))
 
     @property
@@ -68,10 +73,18 @@ class SmoothedLoss:
         return alpha, g / g.sum(), float(alpha.sum())
 
 
-def train(data: RankingData, run: Run, tolerance: float, max_iterations: int, start: Vector | None = None) -> Trained:
-    """Minimise P to a relative duality gap of `tolerance`, or until the run or `max_iterations` stops it."""
+def train(
+    data: RankingData, run: Run, tolerance: float, max_iterations: int, start: Vector | Trained | None = None
+) -> Trained:
+    """Minimise P to a relative duality gap of `tolerance`, or until the run or `max_iterations` stops it.
+
+    `start` is a point, or what training ended with for another R.
+    """
     N, d = data.rows.shape
-    first = Trained(np.zeros(d), 1.0) if start is None else Trained(np.array(start, dtype=np.float64), np.inf)
+    if isinstance(start, Trained):
+        first = Trained(start.w, np.inf, eps=min(FIRST_EPS, 10.0 * start.eps), by_newton=start.by_newton)
+    else:
+        first = Trained(np.zeros(d), 1.0) if start is None else Trained(np.array(start, dtype=np.float64), np.inf)
     enough = min(data.pos.size, data.neg.size) >= SUBSAMPLE_ROWS and data.k >= 20
     if start is None and N * d >= SUBSAMPLE_FROM and enough:
         # The tenth's values are not those of the problem, so they are not reported; a stop still counts.
@@ -85,8 +98,11 @@ def train(data: RankingData, run: Run, tolerance: float, max_iterations: int, st
 def _descend(data: RankingData, run: Run, at: Trained, tolerance: float, max_iterations: int) -> Trained:
     w, R = at.w, data.R
     scores = data.rows.scores(w) if w.any() else np.zeros(data.rows.shape[0])
-    best = Trained(w, primal_value(data, w, scores), eps=at.eps, pairs=at.pairs)
-    loss = SmoothedLoss(data, best.eps)
+    best = Trained(w, primal_value(data, w, scores), pairs=at.pairs)
+    affordable = is_affordable(data)
+    loss: SmoothedLoss | EntropicLoss = SmoothedLoss(data, at.eps)
+    if at.by_newton and affordable:
+        loss = EntropicLoss(data, ENTROPIC * at.eps, 0.0)
     previous: tuple[Vector, Vector] | None = None
     while True:
         pos, neg = scores[data.pos], scores[data.neg]
@@ -104,7 +120,8 @@ def _descend(data: RankingData, run: Run, at: Trained, tolerance: float, max_ite
         run.report(objective=best.objective, bound=best.bound, iterations=best.iterations, eps=loss.eps)
         best.status = _verdict(best, run, tolerance, max_iterations, loss.eps)
         if best.status is not None:
-            best.eps = loss.eps
+            best.by_newton = isinstance(loss, EntropicLoss)
+            best.eps = loss.eps / ENTROPIC if best.by_newton else loss.eps
             return best
         if previous is not None:
             _remember(best.pairs, w - previous[0], gradient - previous[1])
@@ -113,7 +130,13 @@ def _descend(data: RankingData, run: Run, at: Trained, tolerance: float, max_ite
             loss.eps *= 0.3
             previous = None
             continue
-        direction = -_times_inverse_hessian(best.pairs, gradient)
+        if isinstance(loss, SmoothedLoss) and best.iterations >= NEWTON_AFTER and affordable:
+            loss, previous = EntropicLoss(data, ENTROPIC * loss.eps, loss.theta), None
+            continue
+        if isinstance(loss, EntropicLoss):
+            direction = newton_direction(loss, alpha, g, gradient)
+        else:
+            direction = -_times_inverse_hessian(best.pairs, gradient)
         along = data.rows.scores(direction)
         step = _line_search(
             loss, w, direction, pos, neg, along[data.pos], along[data.neg], float(gradient @ direction), R
@@ -162,7 +185,7 @@ def _times_inverse_hessian(pairs: deque[tuple[Vector, Vector, float]], gradient:
 
 
 def _line_search(
-    loss: SmoothedLoss, w: Vector, direction: Vector, pos: Vector, neg: Vector, along_pos: Vector, along_neg: Vector,
+    loss: SmoothedLoss | EntropicLoss, w: Vector, direction: Vector, pos: Vector, neg: Vector, along_pos: Vector, along_neg: Vector,
     slope0: float, R: float,
 ) -> float:  # fmt: skip
     """A step that halves the slope at least: the function is convex along the line, so its slope is bracketed and
