@@ -2,6 +2,8 @@
 
     python -m benchmarks.zero_one_speed [--full]
 
+Calls below 50 ms count with the median of nine.
+
 1. Combinations a second: PCS by pencils against the paper's enumeration, one LU solve for each combination: LAPACK on
    stacks of combinations with BLAS counting ("LU, batched"), and elimination written out and compiled ("LU, own").
 2. Exact in 2, 3, 4 dimensions: PCS against the package e01loss on the same data; both losses must agree.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import time
 from math import comb
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -42,9 +45,13 @@ def cloud(n: int, d: int) -> tuple[Any, Any]:
 
 
 def timed(function: Any, *arguments: Any) -> tuple[Any, float]:
-    start = time.perf_counter()
-    answer = function(*arguments)
-    return answer, time.perf_counter() - start
+    """The answer and its seconds; of a call below 50 ms the median of nine, or other processes' turns would decide."""
+    seconds: list[float] = []
+    while not seconds or (seconds[0] < 0.05 and len(seconds) < 9):
+        start = time.perf_counter()
+        answer = function(*arguments)
+        seconds.append(time.perf_counter() - start)
+    return answer, median(seconds)
 
 
 def pencils(n: int, d: int) -> dict[str, Any]:
@@ -199,6 +206,8 @@ def _sla(results: Results) -> str:
     rows = []
     for name in SETS:
         here = results.where(name=name)
+        if not here.cells:
+            continue
         svm = here.where("LinearSVC").median("seconds")
         row: list[Any] = [name, f"{svm:.2g} s, {here.where('LinearSVC').median('loss'):g} errors"]
         for label in ("SLA, printed", "SLA"):
@@ -220,6 +229,8 @@ def _scaling(results: Results) -> str:
 def warmup() -> None:
     X, y = cloud(30, 3)
     lu_enumeration(X, y.astype(float), 10)
+    data = prepare(X, y.astype(float))
+    prioritised_search(data.Z, data.weights, -np.eye(4)[0])  # from a bad rule, so that all of it is used
     for solver in ("pcs", "sla", "csa", "local"):
         solve(models.zero_one(X, y), solver)
 

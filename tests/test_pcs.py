@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
 import pytest
 from zero_one_truth import KINDS, least_loss, tiny_instance
 
+from mipclass.kernels.pencil_enumeration import is_needed
 from mipclass.kernels.pencil_swap import start_vertex
 from mipclass.methods.pcs import PencilSearch, nudged_off, prioritised_search
 from mipclass.methods.zero_one_data import best_offset, prepare
@@ -89,11 +91,40 @@ def test_many_features_obey_a_stop_request():
         assert got.loss == data.loss(got.w)
 
 
-@pytest.mark.parametrize("lexicographic", [False, True])
-def test_every_combination_is_swept_once(lexicographic):
+def test_every_pencil_is_swept_once_in_the_printed_order():
     rng = np.random.default_rng(1)
     for d in (2, 3, 4):
         data = prepare(rng.standard_normal((12, d)), rng.choice([-1.0, 1.0], 12))
-        got = prioritised_search(data.Z, data.weights, lexicographic=lexicographic)
+        got = prioritised_search(data.Z, data.weights, lexicographic=True)
         assert got.loss > 0
         assert got.pencils == comb(12, d - 1)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4, 5])
+def test_the_pencils_that_are_swept_meet_every_combination(levels):
+    needed = {rows for rows in combinations(range(11), levels) if is_needed(np.array(rows[::-1]), levels)}
+    assert levels < 2 or len(needed) < 0.65 * comb(11, levels)
+    for rows in combinations(range(11), levels + 1):
+        assert any(part in needed for part in combinations(rows, levels))
+
+
+def test_about_half_of_the_pencils_suffice_in_general_position():
+    rng = np.random.default_rng(2)
+    for d in (3, 4, 5):
+        data = prepare(rng.standard_normal((14, d)), rng.choice([-1.0, 1.0], 14))
+        got = prioritised_search(data.Z, data.weights)
+        assert got.finished
+        assert 0 < got.pencils < 0.65 * comb(14, d - 1)
+        assert got.combinations == comb(14, d)
+        assert got.loss == prioritised_search(data.Z, data.weights, lexicographic=True).loss
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_turned_lattice_is_out_of_general_position_though_no_value_repeats(seed):
+    rng = np.random.default_rng(seed)
+    d = 2 + seed % 3
+    lattice = rng.permutation(np.array(list(product(range(3), repeat=d))))[:9]
+    X = lattice @ np.linalg.qr(rng.standard_normal((d, d)))[0]
+    y = rng.choice([-1.0, 1.0], 9)
+    data = prepare(X, y)
+    assert prioritised_search(data.Z, data.weights).loss == least_loss(X, y, np.ones(9))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.optimize import check_grad
 
+from mipclass.kernels.exponential import exponential
 from mipclass.kernels.sla import gradient, shifted_loss, smooth_loss
 from mipclass.methods.sla import SlaConstants, smooth_search
 from mipclass.models import Sigmoid
@@ -18,6 +20,19 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     y = np.where(X[:, 0] - X[:, 1] + 0.8 * rng.standard_normal(150) > 0, 1.0, -1.0)
     X[:15] += 8.0 * y[:15, None] * [-1, 1, 0]  # outliers on the wrong side pull every convex loss
     return y[:, None] * np.column_stack([X, np.ones(150)]), rng.integers(1, 4, 150).astype(float)
+
+
+def test_exponential_to_two_units_in_the_last_place():
+    @njit
+    def each(x, out):
+        for i in range(len(x)):
+            out[i] = exponential(x[i])
+
+    x = np.concatenate([np.linspace(-700, 700, 100_001), np.linspace(-1, 1, 100_001), [0.0, 1e-300, -1e-300]])
+    got = np.empty_like(x)
+    each(x, got)
+    assert np.abs(got / np.exp(x) - 1.0).max() <= 4.5e-16
+    assert got[-3] == 1.0
 
 
 @pytest.mark.parametrize("K", [2.0, 20.0, 200.0])
@@ -34,7 +49,7 @@ def test_smooth_loss_and_gradient(rows, K):
 
         def gradient_at(w):
             out = np.empty(4)
-            gradient(Z, Z @ w, weights, K, out)
+            gradient(np.ascontiguousarray(Z.T), Z @ w, weights, K, np.empty(len(Z)), out)
             return out
 
         assert check_grad(of, gradient_at, w, epsilon=1e-7 / K) < 1e-4 * K * weights.sum()

@@ -74,6 +74,22 @@ def lift(v: Array, reflectors: Array, levels: int, m: int) -> Array:
 
 
 @njit(cache=True)
+def is_needed(fixed: Indices, levels: int) -> bool:
+    """Whether the pencil through the rows `fixed` belongs to a family that meets every set of levels + 1 rows.
+
+    Colour every third row (every second, for an even number of levels). The family holds the sets with an even number
+    of coloured rows, and those with coloured rows only. Of levels + 1 rows leave out a coloured one when the number of
+    coloured rows is odd, else one without colour, or any when all are coloured: what is left is in the family.
+    """
+    colours = 3 if levels % 2 else 2
+    coloured = 0
+    for k in range(levels):
+        if fixed[k] % colours == 0:
+            coloured += 1
+    return coloured % 2 == 0 or coloured == levels
+
+
+@njit(cache=True)
 def pencil_steps(
     weights: Array,
     projected: Array,
@@ -81,6 +97,7 @@ def pencil_steps(
     fixed: Indices,
     depth: Indices,
     lexicographic: bool,
+    only_needed: bool,
     target: float,
     budget: int,
     found: Array,
@@ -88,9 +105,10 @@ def pencil_steps(
     state: State,
     work: Work,
 ) -> int:
-    """Up to `budget` projections and sweeps from where `fixed` and `depth` stand; counters[0] counts the pencils swept.
+    """Up to `budget` projections and sweeps from where `fixed` and `depth` stand.
 
-    Colexicographic order (by the farthest fixed row) unless `lexicographic`. Stops with CANDIDATE at the first pencil
+    counters[0] counts the pencils swept, counters[1] those with rows that turn at one breakpoint in reach of the target.
+    Colexicographic order (by the farthest fixed row) unless `lexicographic`; `only_needed`: those of `is_needed`. Stops with CANDIDATE at the first pencil
     whose least loss, rows on all its rules counted as correct, is at most `target`: found = (loss, p_low, p_high,
     side). The next call goes on with the next pencil.
     """
@@ -109,6 +127,8 @@ def pencil_steps(
             loss, low, high, side = sweep(a, b, weights, 0.0, target, False, state, work)
             done += 1
             counters[0] += 1
+            if work[3][work[3].shape[0] - 1] > 0.0:
+                counters[1] += 1
             depth[0] = level - 1
             if loss < np.inf:
                 found[0], found[1], found[2], found[3] = loss, low, high, side
@@ -130,6 +150,8 @@ def pencil_steps(
         if fixed[level] >= end:
             fixed[level] = -2
             depth[0] = level - 1
+            continue
+        if only_needed and level == levels - 1 and not is_needed(fixed, levels):
             continue
         width = m - level
         if not reflector(projected[level], fixed[level], width, reflectors[level]):

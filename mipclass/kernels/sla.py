@@ -8,60 +8,64 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .exponential import exponential
 from .pencil import loss_of_margins
-from .vectors import Array, Indices, row_products, set_multiple
+from .vectors import Array, Indices, add_multiple, quick_inner, set_multiple
 
-BLOCK = 128
+BLOCK = 512
+FLAT = 40.0  # 1 / (1 + exp(x)) is 0 or 1 to rounding beyond
 DESCENT, PROBE, DONE = 0, 1, 2  # what comes next in `place`
 PLACE, COORDINATE, STEP, STEPS, PROBES = 0, 1, 2, 3, 4
 
 
-@njit(cache=True)
-def smooth_loss(margins: Array, weights: Array, K: float) -> float:
-    total = 0.0
-    for i in range(margins.shape[0]):
-        total += smooth_step(K * margins[i]) * weights[i]
-    return total
-
-
-@njit(cache=True, inline="always")
-def smooth_step(x: float) -> float:
-    """1 / (1 + exp(x)), without overflow and without exp where it is 0 or 1 to rounding."""
-    if x > 37.0:
-        return 0.0
-    if x < -37.0:
-        return 1.0
-    return 1.0 / (1.0 + np.exp(x))
-
-
-@njit(cache=True)
-def gradient(Z: Array, margins: Array, weights: Array, K: float, out: Array) -> None:
-    """Gradient of L_K: -K sum_i c_i l_i (1 - l_i) z_i."""
-    set_multiple(out, 0.0, out)
-    for i in range(Z.shape[0]):
-        l = smooth_step(K * margins[i])
-        c = -K * weights[i] * l * (1.0 - l)
-        if c != 0.0:
-            for j in range(Z.shape[1]):
-                out[j] += c * Z[i, j]
+@njit(cache=True, error_model="numpy")  # a division that could raise would not be vectorised
+def smooth_steps(margins: Array, column: Array, step: float, K: float, out: Array) -> None:
+    """out <- 1 / (1 + exp(K (margins + step * column)))."""
+    for i in range(out.shape[0]):
+        x = K * (margins[i] + step * column[i])
+        out[i] = 1.0 / (1.0 + exponential(min(max(x, -FLAT), FLAT)))
 
 
 @njit(cache=True)
 def shifted_loss(margins: Array, column: Array, step: float, weights: Array, K: float, limit: float) -> float:
     """L_K at w with one coordinate moved by `step`, O(N); inf as soon as it is sure to exceed `limit`."""
     n = margins.shape[0]
+    values = np.empty(min(BLOCK, n))
     total = 0.0
-    for start in range(0, n, BLOCK):
-        for i in range(start, min(n, start + BLOCK)):
-            total += smooth_step(K * (margins[i] + step * column[i])) * weights[i]
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
+        smooth_steps(margins[first:last], column[first:last], step, K, values[: last - first])
+        total += quick_inner(weights[first:last], values)
         if total > limit:
             return np.inf
     return total
 
 
 @njit(cache=True)
+def smooth_loss(margins: Array, weights: Array, K: float) -> float:
+    return shifted_loss(margins, margins, 0.0, weights, K, np.inf)
+
+
+@njit(cache=True)
+def gradient(columns: Array, margins: Array, weights: Array, K: float, slopes: Array, out: Array) -> None:
+    """Gradient of L_K: -K sum_i c_i l_i (1 - l_i) z_i; `columns` is Z transposed, `slopes` is scratch of N entries."""
+    smooth_steps(margins, margins, 0.0, K, slopes)
+    for i in range(slopes.shape[0]):
+        slopes[i] = -K * weights[i] * slopes[i] * (1.0 - slopes[i])
+    for j in range(columns.shape[0]):
+        out[j] = quick_inner(columns[j], slopes)
+
+
+@njit(cache=True)
+def margins_of(columns: Array, w: Array, out: Array) -> None:
+    """out <- Z w, column by column."""
+    set_multiple(out, w[0], columns[0])
+    for j in range(1, columns.shape[0]):
+        add_multiple(out, w[j], columns[j])
+
+
+@njit(cache=True)
 def sla_steps(
-    Z: Array,
     columns: Array,
     weights: Array,
     w: Array,
@@ -84,13 +88,13 @@ def sla_steps(
     Stage 2 moves one coordinate at a time by +-eps_step, +-2 eps_step ... up to `radius`; the first probe that lowers
     L_K by eps_loss sends the search back to stage 1, and when none does it ends. The best 0-1 loss seen is kept.
     """
-    n, m = Z.shape
+    m, n = columns.shape
     g, trial, trial_margins = np.empty(m), np.empty(m), np.empty(n)
     used = 0
     current = smooth_loss(margins, weights, K)
     while place[PLACE] != DONE and used < budget:
         if place[PLACE] == DESCENT:
-            gradient(Z, margins, weights, K, g)
+            gradient(columns, margins, weights, K, trial_margins, g)
             used += 2
             largest = 0.0
             for j in range(m):
@@ -100,7 +104,7 @@ def sla_steps(
             while rate >= min_rate and largest > eps_gradient:
                 for j in range(m):
                     trial[j] = w[j] - rate * g[j]
-                row_products(Z, trial, trial_margins)
+                margins_of(columns, trial, trial_margins)
                 value = smooth_loss(trial_margins, weights, K)
                 used += 2
                 if current - value >= eps_loss:
@@ -130,8 +134,7 @@ def sla_steps(
             place[STEP] += 1
             if value <= current - eps_loss:
                 w[i] += step
-                for k in range(n):
-                    margins[k] += step * columns[i, k]
+                add_multiple(margins, step, columns[i])
                 current = value
                 keep_best(w, margins, weights, best_w, best_loss)
                 place[PLACE] = DESCENT

@@ -19,6 +19,15 @@ def inner(x: Array, y: Array) -> float:
     return total
 
 
+@njit(cache=True, fastmath={"reassoc"})  # lets the sum be vectorised; the order is still the same in every call
+def quick_inner(x: Array, y: Array) -> float:
+    """x.y over the length of x, summed in another order; for long vectors."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j] * y[j]
+    return total
+
+
 @njit(cache=True)
 def length(x: Array) -> float:
     return np.sqrt(inner(x, x))

@@ -11,9 +11,13 @@ problem in D - 1 dimensions: zero when E is independent, solved by recursion oth
 to a flat count as lying on it, and every improvement is recounted on the data: a loss that cannot be confirmed there is
 never reported, and then neither is a proof.
 
+Fewer pencils. In general position the cell also has a corner, where D rows are tied, and each D - 1 of them make an edge. So
+only a family of pencils that meets every set of D rows is swept (`is_needed`), about half of all; where rows out of general
+position could matter all are swept after all.
+
 variant="paper" uses lexicographic order, as "next combination" in the paper, from the SVM's rule; the default orders
 combinations by their farthest point, which tries all combinations of the nearest points first, and starts from a short
-swap search, since a good incumbent is what spares the sorting.
+swap search, since a good incumbent is what spares the sorting (from the least-squares rule where there are few pencils).
 """
 
 from __future__ import annotations
@@ -27,15 +31,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options import Option, number
+from ..run import Run
 from .csa import swap_search
 from .local import count_loss, least_squares_rule, unit_rows
-from .plain_zero_one import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
-from .zero_one_data import whitening
+from .plain_zero_one import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task, start_rule
+from .zero_one_data import ZeroOneData, whitening
 
 Array = NDArray[np.float64]
 Stop = Callable[[], object]
 
 MOST_FLAT_PENCILS = 5_000
+FEW_PENCILS = 20_000  # swept in less time than the fit of an SVM takes, so the search starts without one
 
 
 class _Stopped(Exception):
@@ -67,6 +73,7 @@ class PencilSearch:
     loss: float
     v: Array | None = None
     lexicographic: bool = False
+    only_needed: bool = False
     stop: Callable[[PencilSearch], object] | None = None
     on_improvement: Callable[[PencilSearch], None] | None = None
     pencils: int = 0
@@ -82,8 +89,8 @@ class PencilSearch:
             return
         if m == 1:
             self._two_rules()
-            return
-        self._enumerate()
+        elif not (self.only_needed and self._enumerate(only_needed=True)):
+            self._enumerate(only_needed=False)
 
     def _target(self) -> float:
         return self.loss - 1e-9 * (1.0 + self.loss) if np.isfinite(self.loss) else np.inf
@@ -102,7 +109,8 @@ class PencilSearch:
         for v in (np.array([1.0]), np.array([-1.0])):
             self._offer(v, np.inf)
 
-    def _enumerate(self) -> None:
+    def _enumerate(self, only_needed: bool) -> bool:
+        """Sweep the pencils; False as soon as the family that is needed in general position may not be enough."""
         from ..kernels import pencil_enumeration as kernel
         from ..kernels.pencil import ON_ALL, rule_at, work_arrays
         from ..kernels.random import random_state
@@ -113,7 +121,7 @@ class PencilSearch:
         projected[0] = self.rows.T
         reflectors = np.zeros((max(levels, 1), m))
         fixed = np.full(max(levels, 1), -2, dtype=np.int64)
-        depth, counters = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        depth, counters = np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64)
         found, state, work = np.zeros(4), random_state(0), work_arrays(n)
         budget = max(4, int(2e7 / (n * (m + 4))))  # about 50 ms
         code = kernel.PAUSED
@@ -122,20 +130,25 @@ class PencilSearch:
                 raise _Stopped
             before = int(counters[0])
             code = kernel.pencil_steps(
-                self.weights, projected, reflectors, fixed, depth, self.lexicographic, self._target(), budget, found,
-                counters, state, work,
+                self.weights, projected, reflectors, fixed, depth, self.lexicographic, only_needed, self._target(),
+                budget, found, counters, state, work,
             )  # fmt: skip
             self.pencils += int(counters[0]) - before
+            if only_needed and counters[1]:
+                return False
             if code != kernel.CANDIDATE:
                 continue
             loss, low, high, side = found
             flat = np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= ON_ALL)
+            if only_needed and len(flat) > levels:
+                return False
             flat_loss, nudge = self._nudge_of(flat, fixed[:levels])
             if loss + flat_loss > self._target():
                 continue
             plane = rule_at(0.5 * (low + high), side, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
             edge = kernel.lift(plane, reflectors, levels, m)
             self._offer(nudged_off(self.rows, edge, nudge, flat), loss + flat_loss)
+        return True
 
     def _nudge_of(self, flat: NDArray[np.intp], fixed: NDArray[np.int64]) -> tuple[float, Array]:
         """Least loss of the rows of a flat under a nudge off it, and such a nudge."""
@@ -165,6 +178,12 @@ class PencilSearch:
             self.unconfirmed += 1
         self.unconfirmed += inner.unconfirmed
         return inner.loss, np.asarray(axes.T @ inner.v)
+
+
+def in_apparent_general_position(Z: Array) -> bool:
+    """Whether no feature has a value twice; lattice data, which are full of rows on common planes, fail this at once."""
+    X = Z[:, :-1] * Z[:, -1:]
+    return bool((np.diff(np.sort(X, axis=0), axis=0) > 0.0).all())
 
 
 def nudged_off(rows: Array, edge: Array, nudge: Array, flat: NDArray[np.intp]) -> Array:
@@ -220,18 +239,29 @@ def prioritised_search(
         return used_up or bool(stop is not None and stop())
 
     search = PencilSearch(
-        np.ascontiguousarray(rows[order]), weights[order], best["loss"], None, lexicographic, ask, confirm
+        np.ascontiguousarray(rows[order]),
+        weights[order],
+        best["loss"],
+        lexicographic=lexicographic,
+        only_needed=not lexicographic and in_apparent_general_position(Z),
+        stop=ask,
+        on_improvement=confirm,
     )
     try:
         search.run()
         finished = search.unconfirmed == 0
     except _Stopped:
         finished = False
-    n, m = rows.shape
-    share = comb(n, max(m - 1, 0)) / max(comb(n, max(m - 2, 0)), 1)
-    return EnumerationResult(
-        best["w"], best["loss"], finished, search.pencils, int(search.pencils * share), search.unconfirmed
-    )
+    combinations = comb(len(rows), max(rows.shape[1] - 1, 0))
+    if not finished:
+        combinations = min(combinations, search.pencils * len(rows) // max(rows.shape[1] - 1, 1))  # about
+    return EnumerationResult(best["w"], best["loss"], finished, search.pencils, combinations, search.unconfirmed)
+
+
+def n_pencils(Z: Array) -> int:
+    """Pencils through D - 1 of the rows of Z, which has D + 1 columns."""
+    n, m = Z.shape
+    return comb(n, max(m - 2, 0))
 
 
 class PrioritisedSearch(PlainZeroOne):
@@ -249,12 +279,19 @@ class PrioritisedSearch(PlainZeroOne):
         }
     )
 
+    def first_rule(self, x: Array, data: ZeroOneData, points: ZeroOneData, run: Run) -> Array:
+        is_small = n_pencils(data.Z) <= FEW_PENCILS
+        if run.warm_start is not None or run.options["variant"] == "paper" or not is_small:
+            return start_rule(x, data, points, run)
+        return least_squares_rule(data.Z, data.weights)
+
     def search(self, task: Task) -> Found:
         run, data = task.run, task.data
         is_paper = run.options["variant"] == "paper"
         start = task.start
         if not is_paper:
-            start = swap_search(data.Z, data.weights, start, task.rng, steps=1_000, stop=run.stop).w
+            steps = 20 + min(1_000, n_pencils(data.Z) // 100)
+            start = swap_search(data.Z, data.weights, start, task.rng, steps=steps, stop=run.stop).w
             task.tell(count_loss(data.Z, data.weights, start))
         got = prioritised_search(
             data.Z,

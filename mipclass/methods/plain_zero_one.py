@@ -109,10 +109,15 @@ class PlainZeroOne(Method):
     def search(self, task: Task) -> Found:
         """Search from `task.start` within the limits of `task.run`."""
 
+    def first_rule(self, x: Array, data: ZeroOneData, points: ZeroOneData, run: Run) -> Array:
+        """Where the search starts; see `start_rule`."""
+        return start_rule(x, data, points, run)
+
     def solve(self, problem: Model, run: Run) -> Outcome:
         X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
         y, weights = problem.y_pm1, problem.weights
-        data, points = prepare(X, y, weights), prepare(X, y, weights, cancel=False)
+        data = prepare(X, y, weights)
+        points = prepare(X, y, weights, cancel=False) if data.constant else data
         scale = problem.terms[0][0]
         run.report(bound=scale * data.constant)
 
@@ -123,7 +128,7 @@ class PlainZeroOne(Method):
                 **effort,
             )
 
-        start = start_rule(X[np.argmax(weights > 0)], data, points, run)
+        start = self.first_rule(X[np.argmax(weights > 0)], data, points, run)
         tell(data.loss(start) - data.constant)
         found = self.search(Task(data, points, start, run, tell)) if len(data.Z) else Found(start)
         w, b = data.rule(self._finished(data, start, found.W, run))

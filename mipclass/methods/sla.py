@@ -84,7 +84,7 @@ def smooth_search(
                 return LocalResult(best, loss, steps)
             before = int(place[kernel.STEPS] + place[kernel.PROBES])
             kernel.sla_steps(
-                Z, columns, weights, w, margins, best_w, best_loss, place, K, radius, eps_step, c.max_rate / crowd,
+                columns, weights, w, margins, best_w, best_loss, place, K, radius, eps_step, c.max_rate / crowd,
                 c.min_rate / crowd, c.eps_L * crowd, c.eps_G * crowd, budget,
             )  # fmt: skip
             steps += int(place[kernel.STEPS] + place[kernel.PROBES]) - before

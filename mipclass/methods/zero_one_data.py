@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -63,8 +64,7 @@ def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: boo
     used = weights > 0
     columns = np.flatnonzero((X[used] != X[used][:1]).any(axis=0)) if used.any() else np.zeros(0, dtype=np.intp)
     kept = X[np.ix_(used, columns)]
-    points, point_of = np.unique(kept + 0.0, axis=0, return_inverse=True)  # + 0.0 turns -0.0 into 0.0
-    point_of = point_of.reshape(-1)
+    points, point_of = _distinct_rows(kept + 0.0)  # + 0.0 turns -0.0 into 0.0
     positive = y_pm1[used] > 0
     mass = np.zeros((2, len(points)))
     np.add.at(mass, (positive.astype(int), point_of), weights[used])
@@ -83,6 +83,18 @@ def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: boo
     group = np.full(n, -1, dtype=np.intp)
     group[used] = row_of[positive.astype(int), point_of]
     return ZeroOneData(Z, mass[side, at], constant, columns, d, group)
+
+
+def _distinct_rows(X: Array) -> tuple[Array, NDArray[np.intp]]:
+    """The distinct rows of X in lexicographic order, and for each row of X its place among them."""
+    if not X.shape[1]:
+        return X[:1], np.zeros(len(X), dtype=np.intp)
+    order = np.lexsort(X.T[::-1])
+    ordered = X[order]
+    is_new = np.append(len(X) > 0, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(X)]
+    place = np.empty(len(X), dtype=np.intp)
+    place[order] = np.cumsum(is_new) - 1
+    return ordered[is_new], place
 
 
 def whitening(Z: Array) -> Array:
@@ -107,21 +119,27 @@ def whitening(Z: Array) -> Array:
 
 def _widest_rule(Z: Array, M: Array) -> Array | None:
     """W = M V with the largest smallest margin over unit rows of Z M, V in the unit cube; None when not positive."""
-    from scipy.optimize import linprog
+    from ..backends.highs import LinearSession
+    from ..program import Program
 
     if not len(Z):
         return np.asarray(M @ np.ones(M.shape[1]))
     Q = Z @ M
     Q = Q / np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), np.finfo(float).tiny)
-    r = Q.shape[1]
-    answer = linprog(
-        np.append(np.zeros(r), -1.0),
-        A_ub=np.column_stack([-Q, np.ones(len(Q))]),
-        b_ub=np.zeros(len(Q)),
-        bounds=[(-1, 1)] * r + [(None, 1)],
-        method="highs",
+    n, r = Q.shape
+    lp = Program(
+        c=np.append(np.zeros(r), -1.0),
+        A=sp.csr_array(np.column_stack([Q, -np.ones(n)])),
+        row_lower=np.zeros(n),
+        row_upper=np.full(n, np.inf),
+        lower=np.append(-np.ones(r), -np.inf),
+        upper=np.ones(r + 1),
+        integer=np.zeros(r + 1, dtype=np.bool_),
+        name="widest rule",
     )
-    if answer.status != 0 or answer.x is None or answer.x[-1] <= 0:
+    # Presolve costs more than it saves on a few thousand rows.
+    answer = LinearSession(lp, presolve="off" if len(Z) <= 2_000 else "choose").solve()
+    if answer.x is None or answer.x[-1] <= 0:
         return None
     return np.asarray(M @ answer.x[:-1])
 
