@@ -164,6 +164,18 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
 
 
 @dataclass
+class LastRun:
+    """What the last run of a study did: cells wanted, of these found in the cache and computed; failures; its section."""
+
+    cells: int = 0
+    cached: int = 0
+    computed: int = 0
+    failures: tuple[str, ...] = ()
+    section: str = ""
+    written: bool = False
+
+
+@dataclass
 class Study:
     """See the module's docstring. `cases(full)` yields the cases, `report(results)` writes the section's markdown."""
 
@@ -177,6 +189,7 @@ class Study:
     warmup: Callable[[], Any] | None = None
     cache: Path | None = None
     results_file: Path = HERE / "RESULTS.md"
+    last: LastRun = field(default_factory=LastRun)
 
     def __post_init__(self) -> None:
         root = Path(os.environ.get("MIPCLASS_BENCH_CACHE", HERE / ".cache"))
@@ -200,9 +213,10 @@ class Study:
             parser.error(f"no case of study {self.name!r} contains {given.only!r}")
         results = self.run(chosen, jobs=given.jobs, fresh=given.fresh)
         section = self.section(results, full=given.full)
+        self.last.failures, self.last.section = tuple(results.errors()), section
         print(section)
         if not given.no_write and not given.only:
-            self.write(section, full=given.full)
+            self.last.written = self.write(section, full=given.full)
         if results.errors():
             print("\n".join(["failed:", *results.errors()]), file=sys.stderr)
             raise SystemExit(1)
@@ -223,6 +237,7 @@ class Study:
             for case, repetition in wanted:
                 self._path(case, repetition).unlink(missing_ok=True)
         missing = [(case, repetition) for case, repetition in wanted if self._load(case, repetition) is None]
+        self.last = LastRun(cells=len(wanted), cached=len(wanted) - len(missing))
         tasks = (joblib.delayed(run_cell)(case, rep, self.threads, self.warmup) for case, rep in missing)
         failed: list[Cell] = []
         parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered" if jobs != 1 else "generator")
@@ -230,6 +245,7 @@ class Study:
             self._tell(done, len(missing), cell)
             if cell.error is None:
                 self._store(cell)
+                self.last.computed += 1
             else:
                 failed.append(cell)
         found = [cell for cell in (self._load(case, repetition) for case, repetition in wanted) if cell is not None]
@@ -288,19 +304,20 @@ class Study:
             f"<!-- end {self.name} -->"
         )
 
-    def write(self, section: str, *, full: bool) -> None:
-        """Replace this study's section of the results file, or add it at the end."""
+    def write(self, section: str, *, full: bool) -> bool:
+        """Replace this study's section of the results file, or add it at the end; False: a full run's section stays."""
         text = self.results_file.read_text() if self.results_file.exists() else HEADER
         mine = re.compile(rf"<!-- begin {re.escape(self.name)} (\w+) -->.*?<!-- end {re.escape(self.name)} -->", re.S)
         before = mine.search(text)
         if before is not None and before.group(1) == "full" and not full:
             print(f"{self.results_file.name} keeps the section of the last full run.", file=sys.stderr)
-            return
+            return False
         if before is not None:
             text = text[: before.start()] + section + text[before.end() :]
         else:
             text = text.rstrip("\n") + "\n\n" + section + "\n"
         _write_atomically(self.results_file, text)
+        return True
 
 
 # -- one cell -------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +33,7 @@ out = Console(highlight=False, soft_wrap=True, markup=False)
 
 DataArgument = Annotated[Path, typer.Argument(help="A CSV, Parquet or LIBSVM file.")]
 TargetOption = Annotated[str | None, typer.Option(help="The label column.")]
+PositiveOption = Annotated[str | None, typer.Option(help="The positive label; the larger in sort order if left out.")]
 ModelOption = Annotated[
     str, typer.Option(help="zero-one, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge or hinge-l1.")
 ]
@@ -125,6 +128,7 @@ def demo(
 def fit(
     data: DataArgument,
     target: TargetOption = None,
+    positive: PositiveOption = None,
     model: ModelOption = "zero-one",
     solver: SolverOption = "auto",
     time_limit: TimeOption = None,
@@ -147,12 +151,12 @@ def fit(
     check_writable(to, certificate)
     if to is not None and to.suffix != ".json":
         raise InvalidInputError(f"--out must end in .json; got {to.name!r}.")
-    table = read_table(data, target)
+    table = read_table(data, target).with_positive(positive)
     progress = sys.stderr.isatty() and not as_json_
     estimator = estimator_for(model, solver, time_limit, fpr, max_features, integer, progress)
     fitted = FittedTable.fit(estimator, table, scaled=scale and model != "zero-one")
     result = fitted.estimator.result_
-    errors = int(np.sum(fitted.predict(table) != table.y))
+    errors = int(np.sum(fitted.predict(table) != table.labels))
     if certificate is not None and result.certificate is None:
         raise InvalidInputError(
             f"solver {result.solver!r} gives no certificate for this model; --solver exact does for plain and rate-limited zero-one."
@@ -162,9 +166,10 @@ def fit(
     if certificate is not None:
         write_safely(certificate, result.certificate.to_json().encode())
     if as_json_:
-        print(json.dumps({**result_as_json(result), "training_errors": errors, "rule": as_json(fitted.rule())}))
+        more = {"training_errors": errors, "positive": fitted.positive, "rule": fitted.rule()}
+        print(json.dumps({**result_as_json(result), **as_json(more)}))
     else:
-        _print_fit(fitted, result, errors, len(fitted.predict(table)), to)
+        _print_fit(fitted, result, errors, table.X.shape[0], to)
     raise typer.Exit(exit_code(result, require_proof))
 
 
@@ -176,7 +181,9 @@ def _print_fit(fitted: Any, result: Result, errors: int, n: int, to: Path | None
     rule = fitted.rule()
     if rule is not None:
         shown = [f"{name} {weight:+.5g}" for name, weight in rule.items() if weight]
-        out.print(f"  rule        {', '.join(shown[:12])}{' ...' if len(shown) > 12 else ''} > 0")
+        out.print(
+            f"  rule        {', '.join(shown[:12])}{' ...' if len(shown) > 12 else ''} > 0 says {fitted.positive}"
+        )
     if to is not None:
         out.print(f"  saved       {to}")
 
@@ -251,6 +258,7 @@ def export(
     data: DataArgument,
     to: Annotated[Path, typer.Option(help="The .lp or .mps file to write.")],
     target: TargetOption = None,
+    positive: PositiveOption = None,
     model: ModelOption = "zero-one",
     fpr: FprOption = None,
     max_features: FeaturesOption = None,
@@ -264,7 +272,7 @@ def export(
     from .tables import read_table
 
     check_writable(to)
-    problem = declared(read_table(data, target), model, fpr, max_features, integer, C)
+    problem = declared(read_table(data, target).with_positive(positive), model, fpr, max_features, integer, C)
     problem.write(to, indicators=indicators)
     program = problem.program()
     if as_json_:
@@ -278,6 +286,7 @@ def export(
 def compare(
     data: DataArgument,
     target: TargetOption = None,
+    positive: PositiveOption = None,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
     fpr: Annotated[float, typer.Option(help="The false-positive limit of tau-FPL.")] = 0.05,
     folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
@@ -298,13 +307,15 @@ def compare(
             "the report has pictures, which need matplotlib: pip install 'mipclass[plot]', or leave --report out."
         )
     table = read_table(data, target)
+    table = table.with_positive(positive)
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")
     tell = (lambda name: print(f"{name} ...", file=sys.stderr)) if sys.stderr.isatty() else None
     found = run_compare(
         table.X,
-        table.y,
+        table.labels,
         feature_names=table.feature_names,
+        positive=None if table.classes is None else table.classes[1],
         fpr=fpr,
         folds=folds,
         only=only,
@@ -316,7 +327,8 @@ def compare(
         write_safely(report, render(found, f"{data.name}: classifiers compared").encode())
     if as_json_:
         rows = [dict(zip(HEADINGS, cells(row), strict=True)) for row in found.rows]
-        print(json.dumps({"rows": rows, "fewest_errors": result_as_json(found.bound)}))
+        answer = {"rows": rows, "positive": as_json(found.classes[1]), "fewest_errors": result_as_json(found.bound)}
+        print(json.dumps(answer))
         return
     grid = Grid(box=None, pad_edge=False)
     for heading in HEADINGS:
@@ -335,6 +347,7 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="A certificate (.json).")],
     data: DataArgument,
     target: TargetOption = None,
+    positive: PositiveOption = None,
     as_json_: JsonOption = False,
 ) -> None:
     """Check a certificate against the data, in exact arithmetic."""
@@ -343,7 +356,7 @@ def verify(
 
     if not certificate.is_file():
         raise InvalidInputError(f"there is no file {str(certificate)!r}.")
-    table = read_table(data, target)
+    table = read_table(data, target).with_positive(positive)
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")
     verdict = check(certificate, table.X, table.y)
@@ -360,7 +373,10 @@ def reproduce(
     jobs: Annotated[int, typer.Option(help="Cells at a time, through joblib.")] = 1,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget finished cells first.")] = False,
-    as_json_: Annotated[bool, typer.Option("--json", help="With --list: one JSON object for machines.")] = False,
+    write: Annotated[bool, typer.Option(help="Put the tables into benchmarks/RESULTS.md.")] = True,
+    as_json_: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for machines, tables on stderr.")
+    ] = False,
 ) -> None:
     """Re-make the papers' tables and figures; a run that was killed goes on where it stopped."""
     from .reproduction import reproduce as run_studies
@@ -376,7 +392,13 @@ def reproduce(
         return
     if not all_ and not name:
         raise InvalidInputError("name a study, or use --all; --list shows them.")
-    failed = run_studies(list(known) if all_ else list(name or ()), full=full, jobs=jobs, dask=dask, fresh=fresh)
+    with redirect_stdout(sys.stderr if as_json_ else sys.stdout):
+        done = run_studies(
+            list(known) if all_ else list(name or ()), full=full, jobs=jobs, dask=dask, fresh=fresh, write=write
+        )
+    failed = [run.study for run in done if run.failures]
+    if as_json_:
+        print(json.dumps([as_json(asdict(run)) for run in done]))
     if failed:
         print(f"mipclass: cases failed in {', '.join(failed)}", file=sys.stderr)
         raise typer.Exit(EXIT_ERROR)

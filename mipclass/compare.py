@@ -86,7 +86,10 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Rows for all methods, the search behind the bound, and the data."""
+    """Rows for all methods, the search behind the bound, and the data.
+
+    `classes` are the (negative, positive) labels; y holds 0 and 1 for them when the positive one was named.
+    """
 
     rows: tuple[Row, ...]
     bound: Result
@@ -121,6 +124,7 @@ def compare(
     y: Any,
     *,
     feature_names: Sequence[str] | None = None,
+    positive: Any = None,
     fpr: float = 0.05,
     folds: int = 5,
     only: Sequence[str] | None = None,
@@ -129,12 +133,16 @@ def compare(
     n_jobs: int | None = None,
     tell: Callable[[str], Any] | None = None,
 ) -> Comparison:
-    """Run the comparison; `time_limit` is for the search behind the bound, `tell` hears of progress."""
-    data = check_data(X, y, feature_names=feature_names)
+    """Run the comparison; `time_limit` is for the search behind the bound, `tell` hears of progress.
+
+    `positive` names the positive class; the larger label in sort order otherwise.
+    """
+    data = check_data(X, y, feature_names=feature_names, pos_label=positive)
     if hasattr(data.X, "toarray"):
         raise InvalidInputError("compare takes dense data; sparse columns cannot be standardised.")
-    labels = np.asarray(y)
-    smallest = int(min((labels == label).sum() for label in data.classes))
+    labels = np.asarray(y) if positive is None else (data.y_pm1 > 0).astype(np.int64)
+    classes = np.unique(labels)
+    smallest = int(min((labels == label).sum() for label in classes))
     if not 2 <= folds <= smallest:
         raise InvalidInputError(f"folds must be between 2 and {smallest}, the size of the smaller class; got {folds}.")
     chosen = contenders(fpr)
@@ -148,7 +156,7 @@ def compare(
     for name, contender in chosen.items():
         if tell is not None:
             tell(name)
-        rows.append(_measure(name, contender, data.X, labels, data.classes, splits, n_jobs))
+        rows.append(_measure(name, contender, data.X, labels, classes, splits, n_jobs))
     if tell is not None:
         tell("bound")
     bound = solve(zero_one(data.X, labels), time_limit=time_limit, seed=seed)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .data import Array, check_data
@@ -18,7 +19,8 @@ class FittedTable:
     """What `mipclass fit` writes and `mipclass predict` reads.
 
     `mean` and `scale` standardise the columns before the estimator sees them; None for estimators whose optimum does not
-    depend on units.
+    depend on units. `classes` are the (negative, positive) labels when the positive one was named: the estimator then
+    knows them as 0 and 1.
     """
 
     estimator: Any
@@ -26,6 +28,7 @@ class FittedTable:
     target: str
     mean: Array | None = None
     scale: Array | None = None
+    classes: tuple[Any, Any] | None = None
 
     @classmethod
     def fit(cls, estimator: Any, table: Table, *, scaled: bool) -> FittedTable:
@@ -38,7 +41,7 @@ class FittedTable:
                 raise InvalidInputError("sparse data cannot be centred; use --no-scale.")
             mean, scale = table.X.mean(axis=0), table.X.std(axis=0)
             scale = np.where(scale > 0, scale, 1.0)
-        fitted = cls(estimator, table.feature_names, table.target, mean, scale)
+        fitted = cls(estimator, table.feature_names, table.target, mean, scale, table.classes)
         estimator.fit(fitted._scaled(table.X), table.y)
         return fitted
 
@@ -47,11 +50,20 @@ class FittedTable:
         return np.asarray(self.estimator.decision_function(self._columns(table)), dtype=np.float64)
 
     def predict(self, table: Table) -> NDArray[Any]:
-        return np.asarray(self.estimator.predict(self._columns(table)))
+        predicted = np.asarray(self.estimator.predict(self._columns(table)))
+        return predicted if self.classes is None else np.array(self.classes)[predicted]
+
+    @property
+    def positive(self) -> Any:
+        """The label of rows with a score above zero."""
+        return self.estimator.classes_[1] if self.classes is None else self.classes[1]
 
     def _columns(self, table: Table) -> Any:
         place = {name: j for j, name in enumerate(table.feature_names)}
         missing = [name for name in self.feature_names if name not in place]
+        if missing and table.absent_is_zero:
+            X = sp.hstack([table.X, sp.csr_matrix((table.X.shape[0], 1))], format="csr")
+            return self._scaled(X[:, [place.get(name, len(place)) for name in self.feature_names]])
         if missing:
             raise InvalidInputError(
                 f"the data lack the column {missing[0]!r}, which the model uses; they have {', '.join(place)}."

@@ -10,6 +10,7 @@ import ast
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,29 @@ def studies() -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True)
+class StudyRun:
+    """What became of one study: cells wanted, found from earlier runs, computed now; what failed; where its table is."""
+
+    study: str
+    cells: int
+    cached: int
+    computed: int
+    failures: tuple[str, ...]
+    results_file: str | None
+    section: str
+
+
 def reproduce(
-    names: Sequence[str], *, full: bool = False, jobs: int = 1, dask: str | None = None, fresh: bool = False
-) -> list[str]:
-    """Run studies one after the other; returns the names of those in which a case failed."""
+    names: Sequence[str],
+    *,
+    full: bool = False,
+    jobs: int = 1,
+    dask: str | None = None,
+    fresh: bool = False,
+    write: bool = True,
+) -> list[StudyRun]:
+    """Run studies one after the other; a study with failed cases does not keep the others from running."""
     known = studies()
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -55,18 +75,21 @@ def reproduce(
     folder = str(root())
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    arguments = ["--full" if full else "--quick", "--jobs", str(jobs if dask is None else -1)] + (
-        ["--fresh"] if fresh else []
-    )
-    failed = []
+    arguments = ["--full" if full else "--quick", "--jobs", str(jobs if dask is None else -1)]
+    arguments += ["--fresh"] * fresh + ["--no-write"] * (not write)
+    done = []
     with _cluster(dask, folder):
         for name in names:
+            study = import_module(f"benchmarks.{name}").study
             try:
-                import_module(f"benchmarks.{name}").study.main(arguments)
-            except SystemExit as stop:  # a study ends so when a case failed; the others still run
-                if stop.code:
-                    failed.append(name)
-    return failed
+                study.main(arguments)
+            except SystemExit as stop:  # how a study ends when a case failed
+                if not study.last.failures:
+                    raise InvalidInputError(f"study {name!r} ended with {stop.code!r} before it ran.") from stop
+            last = study.last
+            file = str(study.results_file) if last.written else None
+            done.append(StudyRun(name, last.cells, last.cached, last.computed, last.failures, file, last.section))
+    return done
 
 
 @contextmanager

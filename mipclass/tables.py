@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,37 @@ _SEPARATORS = ",;\t|"
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numbers, names and, when a target was asked for, labels."""
+    """Numbers, names and, when a target was asked for, labels.
+
+    classes : (negative, positive) labels when the positive one was named; y then holds 0 and 1.
+    absent_is_zero : whether a column that the file does not mention holds zeros (LIBSVM).
+    """
 
     X: Any
     y: NDArray[Any] | None
     feature_names: tuple[str, ...]
     target: str | None
+    classes: tuple[Any, Any] | None = None
+    absent_is_zero: bool = False
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The labels as the file has them."""
+        return self.y if self.y is None or self.classes is None else np.array(self.classes)[self.y]
+
+    def with_positive(self, label: str | None) -> Table:
+        """The same table with y = 1 for the rows of that label and 0 for the others; None changes nothing."""
+        if label is None or self.y is None:
+            return self
+        present = np.unique(self.y).tolist()
+        same = [one for one in present if str(one) == label or (_is_number(label) and one == float(label))]
+        if not same:
+            shown = ", ".join(map(str, present[:5])) + (" ..." if len(present) > 5 else "")
+            raise ReadError(f"--positive {label}: there is no such label; the labels are {shown}.")
+        others = [one for one in present if one != same[0]]
+        if len(others) != 1:
+            raise ReadError(f"the target must hold exactly two labels; got {len(present)}.")
+        return replace(self, y=(self.y == same[0]).astype(np.int64), classes=(others[0], same[0]))
 
 
 def read_table(path: str | Path, target: str | None = None, *, ignore: str | None = None) -> Table:
@@ -101,7 +126,9 @@ def _from_libsvm(path: Path) -> Table:
         raise ReadError(f"{path.name} is not a LIBSVM file: {err}") from err
     if not X.shape[0]:
         raise ReadError(f"{path.name} is empty; at least two rows are needed.")
-    return Table(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])), "label")
+    if (y == np.round(y)).all():
+        y = y.astype(np.int64)
+    return Table(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])), "label", absent_is_zero=True)
 
 
 def _split(name: str, columns: dict[str, list[Any]], target: str | None, ignore: str | None) -> Table:

@@ -276,3 +276,38 @@ def test_a_report_without_matplotlib_is_refused_before_the_work(
     done = mipclass("compare", table, "--target", "state", "--report", "r.html")
     assert done.returncode == 1
     assert "mipclass[plot]" in done.stderr
+
+
+def test_the_positive_class_can_be_named(mipclass: Call, table: Path, tmp_path: Path) -> None:
+    """`ill` instead of `well`: scores turn round, a limit on false positives is one on `well`, labels keep their names."""
+    fit = ["fit", table, "--target", "state", "--positive", "ill", "--fpr", 0, "--out", "m.json"]
+    done = mipclass(*fit, "--certificate", "proof.json", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["positive"] == "ill"
+    truth = [line.split(",")[-1] for line in table.read_text().splitlines()[1:]]
+    scored = [line.split(",") for line in mipclass("predict", "m.json", table, "--scores").stdout.splitlines()]
+    assert all((float(score) > 0) == (label == "ill") for label, score in scored)
+    assert not any(label == "ill" and true == "well" for (label, _), true in zip(scored, truth, strict=True))
+    assert mipclass("verify", "proof.json", table, "--target", "state", "--positive", "ill").returncode == 0
+    assert mipclass("verify", "proof.json", table, "--target", "state").returncode == 1
+    exported = mipclass("export", table, "--target", "state", "--positive", "ill", "--fpr", 0, "--to", "m.lp")
+    assert exported.returncode == 0
+    objective = json.loads(mipclass("solve", "m.lp", "--json").stdout)["objective"]
+    assert objective == pytest.approx(sum(label != true for (label, _), true in zip(scored, truth, strict=True)))
+    unknown = mipclass("fit", table, "--target", "state", "--positive", "sick")
+    assert (unknown.returncode, "the labels are ill, well" in unknown.stderr) == (1, True)
+    compared = mipclass(
+        "compare", table, "--target", "state", "--positive", "ill", "--folds", 2, "--only", "linear SVM", "--json"
+    )
+    assert json.loads(compared.stdout)["positive"] == "ill"
+
+
+def test_libsvm_columns_that_a_file_does_not_mention_are_zero(mipclass: Call, tmp_path: Path) -> None:
+    (tmp_path / "train.svm").write_text("1 1:2 3:1\n-1 1:1 3:-1\n1 2:1 3:2\n-1 2:3 3:-2\n")
+    assert mipclass("fit", "train.svm", "--positive", "-1", "--out", "m.json").returncode == 0
+    (tmp_path / "new.svm").write_text("1 1:2\n1 2:1\n")
+    (tmp_path / "same.svm").write_text("1 1:2 3:0 9:5\n1 2:1 3:0\n")
+    done = mipclass("predict", "m.json", "new.svm", "--scores")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == mipclass("predict", "m.json", "same.svm", "--scores").stdout
+    assert set(mipclass("predict", "m.json", "train.svm").stdout.split()) == {"1", "-1"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -53,10 +54,11 @@ if sys.argv[2] == "dask":
     from distributed import LocalCluster
     if __name__ == "__main__":
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
-            failed = reproduction.reproduce(["toy"], dask=cluster.scheduler_address)
-        sys.exit(len(failed))
+            (done,) = reproduction.reproduce(["toy"], dask=cluster.scheduler_address)
 else:
-    sys.exit(len(reproduction.reproduce(["toy"])))
+    (done,) = reproduction.reproduce(["toy"])
+if __name__ == "__main__":
+    sys.exit(len(done.failures))
 """
 
 
@@ -119,3 +121,20 @@ def test_unknown_studies_are_named() -> None:
     assert "model_building" in studies()
     with pytest.raises(InvalidInputError, match="no study 'nonsense'; there are"):
         reproduce(["nonsense"])
+
+
+def test_a_run_as_json_for_machines(tmp_path: Path) -> None:
+    folder = checkout(tmp_path / "toy")
+    code = "import mipclass.cli, mipclass.reproduction as reproduction; from pathlib import Path; "
+    code += f"reproduction.root = lambda: Path({str(folder)!r}); mipclass.cli.main()"
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+    for computed in (12, 0):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "reproduce", "toy", "--json"],
+            cwd=folder, env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        (run,) = json.loads(done.stdout)
+        assert (run["study"], run["cells"], run["computed"], run["cached"]) == ("toy", 12, computed, 12 - computed)
+        assert run["failures"] == []
+        assert Path(run["results_file"]).read_text().count(run["section"]) == 1
+        assert "| 11 | 121 |" in done.stderr
