@@ -108,15 +108,24 @@ print(json.dumps({"loss": int(answer[1]), "seconds": time.perf_counter() - start
 """
 
 
+def _e01loss_python() -> str:
+    return os.environ.get("MIPCLASS_E01LOSS_PYTHON", sys.executable)
+
+
+def has_e01loss() -> bool:
+    """Whether that interpreter finds the package."""
+    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('e01loss') is None)"
+    return subprocess.run([_e01loss_python(), "-c", look], capture_output=True, check=False).returncode == 0
+
+
 def e01loss(X: Any, y: Any) -> dict[str, Any]:
     """Loss and seconds of e01loss 1.0.1 (cell enumeration, He & Little 2023).
 
     The package is under the GPL, so it is never imported here: it runs in the interpreter that the environment variable
     MIPCLASS_E01LOSS_PYTHON names (a virtual environment with e01loss installed), this one by default.
     """
-    python = os.environ.get("MIPCLASS_E01LOSS_PYTHON", sys.executable)
     given = json.dumps({"X": np.asarray(X).tolist(), "y": np.asarray(y).tolist()})
-    run = subprocess.run([python, "-c", E01LOSS], input=given, capture_output=True, text=True, check=False)
+    run = subprocess.run([_e01loss_python(), "-c", E01LOSS], input=given, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         raise RuntimeError(
             "e01loss could not run; install it (pip install e01loss) and point MIPCLASS_E01LOSS_PYTHON at its interpreter. "

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import redirect_stdout
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -392,10 +391,15 @@ def reproduce(
         return
     if not all_ and not name:
         raise InvalidInputError("name a study, or use --all; --list shows them.")
-    with redirect_stdout(sys.stderr if as_json_ else sys.stdout):
-        done = run_studies(
-            list(known) if all_ else list(name or ()), full=full, jobs=jobs, dask=dask, fresh=fresh, write=write
-        )
+    done = run_studies(
+        list(known) if all_ else list(name or ()),
+        full=full,
+        jobs=jobs,
+        dask=dask,
+        fresh=fresh,
+        write=write,
+        show=lambda section: print(section, file=sys.stderr if as_json_ else sys.stdout),
+    )
     failed = [run.study for run in done if run.failures]
     if as_json_:
         print(json.dumps([as_json(asdict(run)) for run in done]))
