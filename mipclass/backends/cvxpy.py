@@ -19,7 +19,7 @@ from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
 from .base import Backend, Family, Solution, without_objective
-from .kkt import residuals
+from .kkt import checked_solution
 
 STATUS = {
     "optimal": Status.OPTIMAL,
@@ -33,6 +33,10 @@ STATUS = {
     "solver_error": Status.NUMERICAL_ERROR,
 }
 ACCURACY = 1e-6  # what "optimal" must reach on a continuous program, measured by kkt.residuals
+ADVICE = (
+    f"This answer did not reach {ACCURACY:g}: tighten the solver's own tolerances in options={{'cvxpy': {{...}}}}, "
+    "scale the data (a StandardScaler), or use solver='highs' or 'piqp'."
+)
 
 # How each solver is told the seconds and the relative gap; a solver not listed takes them by its own options only.
 TIME_LIMIT: dict[str, Callable[[float], dict[str, Any]]] = {
@@ -184,28 +188,8 @@ class CvxpyBackend(Backend):
 
     def _continuous(self, program: Program, form: _Form, raw: str, run: Run, iterations: int | None) -> Solution:
         x = np.asarray(form.x.value, dtype=np.float64)
-        row_duals, column_duals = form.duals()
-        got = residuals(program, x, row_duals, column_duals)
-        if got.worst > ACCURACY:
-            advice = (
-                f"This answer did not reach {ACCURACY:g}: tighten the solver's own tolerances in options={{'cvxpy': {{...}}}}, "
-                f"scale the data (a StandardScaler), or use solver='highs' or 'piqp'."
-            )
-            extra = {"advice": advice, "rough_point": x, "residuals": got}
-            return Solution(
-                Status.NUMERICAL_ERROR, f"{raw}, rough ({got}). {advice}", iterations=iterations, extra=extra
-            )
-        objective = program.objective(x)
-        run.report(objective=objective, bound=objective, iterations=iterations)
-        return Solution(
-            status=Status.OPTIMAL,
-            raw_status=f"{raw} ({got})",
-            x=x,
-            objective=objective,
-            bound=objective,
-            iterations=iterations,
-            row_duals=row_duals,
-            column_duals=column_duals,
+        return checked_solution(
+            program, x, form.duals(), raw, run, accuracy=ACCURACY, advice=ADVICE, iterations=iterations
         )
 
 

@@ -1,10 +1,8 @@
-"""HiGHS: LP, convex QP and MIP; the embedded default. Also `LinearSession`, a warm LP for methods.
+"""HiGHS: LP, convex QP and MIP; the embedded default.
 
-Facts this file relies on (highspy 1.15; tests/test_highs.py checks them): an empty integrality array empties the model
-without an error, so a full one is always passed and every status is checked; after an error `getSolution` still hands
-out a stale point, so a point is read only under a status that allows it; only the lower triangle of a Hessian is read;
-an unbounded QP is called optimal (its solver adds a tiny square), so a QP's multipliers are checked; the threads of a run
-outlive it and hang a forked child, so they are ended after each run that used more than one.
+Facts this file relies on (highspy 1.15; tests/test_highs.py checks them): after an error `getSolution` still hands out a
+stale point, so a point is read only under a status that allows it; an unbounded QP is called optimal (its solver adds a tiny
+square), so a QP's multipliers are checked.
 """
 
 from __future__ import annotations
@@ -14,117 +12,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
 
-from ..errors import MipclassError, OptionError
+from ..errors import OptionError
 from ..options import Option, Options, number, one_of
 from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
 from .base import Backend, Hooks, Solution, check_hooks_without_cuts
+from .highs_object import STATUS, HighsError, check, end_threads, farkas_ray, load, set_threads
 from .kkt import residuals
+from .linear_session import LinearSession
 
-STATUS = {
-    "kOptimal": Status.OPTIMAL,
-    "kInfeasible": Status.INFEASIBLE,
-    "kUnbounded": Status.UNBOUNDED,
-    "kUnboundedOrInfeasible": Status.INFEASIBLE,  # only after runs without presolve and without objective
-    "kTimeLimit": Status.TIME_LIMIT,
-    "kIterationLimit": Status.ITERATION_LIMIT,
-    "kSolutionLimit": Status.NODE_LIMIT,
-    "kObjectiveBound": Status.NODE_LIMIT,
-    "kObjectiveTarget": Status.NODE_LIMIT,
-    "kInterrupt": Status.INTERRUPTED,
-    "kHighsInterrupt": Status.INTERRUPTED,
-    "kModelEmpty": Status.NUMERICAL_ERROR,
-    "kUnknown": Status.NUMERICAL_ERROR,
-    "kMemoryLimit": Status.NUMERICAL_ERROR,
-    "kLoadError": Status.NUMERICAL_ERROR,
-    "kModelError": Status.NUMERICAL_ERROR,
-    "kPresolveError": Status.NUMERICAL_ERROR,
-    "kSolveError": Status.NUMERICAL_ERROR,
-    "kPostsolveError": Status.NUMERICAL_ERROR,
-    "kNotset": Status.NUMERICAL_ERROR,
-}
+__all__ = ["STATUS", "HighsBackend", "HighsError", "LinearSession", "load"]
+
 QP_ACCURACY = 1e-6  # what the multipliers of a QP must reach, measured by kkt.residuals
 QP_AIM = 1e-8  # from where no further round is tried
 _PROXIMAL_ROUNDS = 6
 _FEASIBLE = 2  # HighsInfo.primal_solution_status of a feasible point
-
-
-class HighsError(MipclassError, RuntimeError):
-    """HiGHS refused a call; the message says which."""
-
-
-def check(status: Any, what: str) -> None:
-    """Raise unless HiGHS said kOk or kWarning."""
-    if status.name == "kError":
-        raise HighsError(f"HiGHS could not {what}.")
-
-
-def load(program: Program) -> Any:
-    """A silent Highs object holding the program, loaded in one vectorised call."""
-    import highspy
-
-    highs = highspy.Highs()
-    highs.silent()
-    A = program.A
-    check(
-        highs.passModel(
-            program.n_columns,
-            program.n_rows,
-            A.nnz,
-            int(highspy.MatrixFormat.kRowwise),
-            int(highspy.ObjSense.kMinimize),
-            program.constant,
-            program.c,
-            program.lower,
-            program.upper,
-            program.row_lower,
-            program.row_upper,
-            A.indptr.astype(np.int32, copy=False),
-            A.indices.astype(np.int32, copy=False),
-            A.data,
-            program.integer.astype(np.int32),
-        ),
-        f"load program {program.name!r}",
-    )
-    if program.Q is not None:
-        lower = sp.csc_array(sp.tril(program.Q, format="csc"))
-        triangular = int(highspy.HessianFormat.kTriangular)
-        check(
-            highs.passHessian(
-                program.n_columns,
-                lower.nnz,
-                triangular,
-                lower.indptr.astype(np.int32),
-                lower.indices.astype(np.int32),
-                lower.data,
-            ),
-            f"load the Hessian of {program.name!r}",
-        )
-    return highs
-
-
-_threads_in_use: int | None = None
-
-
-def end_threads() -> None:
-    """End the threads of HiGHS's scheduler: a child forked while they live hangs at its first run."""
-    global _threads_in_use
-    import highspy
-
-    highspy.Highs.resetGlobalScheduler(True)
-    _threads_in_use = None
-
-
-def set_threads(highs: Any, threads: int) -> None:
-    """HiGHS has one scheduler a process; it must be reset before the number of threads may change."""
-    global _threads_in_use
-    if _threads_in_use is not None and _threads_in_use != threads:
-        highs.resetGlobalScheduler(True)
-    check(highs.setOptionValue("threads", threads), f"use {threads} threads")
-    _threads_in_use = threads
 
 
 class HighsBackend(Backend):
@@ -311,7 +215,7 @@ def _read(highs: Any, program: Program, run: Run, *, ok: bool) -> Solution:
         advice = "HiGHS calls this QP unbounded, but it has no direction of endless descent; use solver='piqp' or 'cvxpy:CLARABEL'."
         return Solution(Status.NUMERICAL_ERROR, f"{raw}. {advice}", extra={"advice": advice})
     if status is Status.INFEASIBLE and program.kind is Feature.LP:
-        ray = _farkas(highs)
+        ray = farkas_ray(highs)
     return Solution(
         status=status,
         raw_status=raw,
@@ -394,134 +298,3 @@ def _falls_forever(program: Program) -> bool:
     )
     found = HighsBackend().solve(recession, Run.quiet())
     return found.objective is not None and found.objective < -1e-6 * max(1.0, float(np.abs(program.c).max()))
-
-
-def _farkas(highs: Any) -> Array | None:
-    """Row multipliers y with y'A x >= y' row bounds contradictory; None when HiGHS has none (presolve found it)."""
-    found, exists = highs.getDualRayExist()
-    if found.name == "kOk" and exists:
-        got = highs.getDualRay()
-        if got[1]:
-            return np.array(got[2])
-    return None
-
-
-class LinearSession:
-    """One LP kept warm: change costs or bounds, solve again from the last basis.
-
-    Toggle bounds rather than delete rows: HiGHS keeps the basis for a bound change and loses it for a deletion
-    (204 against 1761 iterations in a measurement).
-
-    >>> from mipclass.backends.highs import LinearSession
-    >>> from mipclass.builder import Builder
-    >>> build = Builder(); x = build.variables("x", 2, lower=0); build.subject_to("r", x.sum() >= 1); build.minimize(x.sum())
-    >>> lp = LinearSession(build.build())
-    >>> lp.solve().objective
-    1.0
-    >>> lp.set_costs([0, 1], [3.0, 2.0]); lp.solve().objective
-    2.0
-    """
-
-    def __init__(self, program: Program, *, presolve: str = "off", options: dict[str, Any] | None = None) -> None:
-        if program.is_integer or program.Q is not None:
-            raise HighsError(f"a LinearSession holds an LP; program {program.name!r} is a {program.kind}.")
-        self._program = program
-        self._costs, self._constant = np.array(program.c), program.constant
-        self._highs = load(program)
-        set_threads(self._highs, 1)
-        for name, value in {"presolve": presolve, "solver": "simplex", **(options or {})}.items():
-            check(self._highs.setOptionValue(name, value), f"accept option {name!r} = {value!r}")
-
-    def set_costs(self, columns: ArrayLike, costs: ArrayLike) -> None:
-        index, values = _index(columns), np.asarray(costs, np.float64)
-        self._costs[index] = values
-        check(self._highs.changeColsCost(len(index), index, values), "change costs")
-
-    def set_column_bounds(self, columns: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
-        index = _index(columns)
-        check(self._highs.changeColsBounds(len(index), index, *_pair(index, lower, upper)), "change column bounds")
-
-    def set_row_bounds(self, rows: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
-        index = _index(rows)
-        check(self._highs.changeRowsBounds(len(index), index, *_pair(index, lower, upper)), "change row bounds")
-
-    def add_rows(self, A: Any, lower: ArrayLike, upper: ArrayLike) -> None:
-        rows = sp.csr_array(A)
-        index = np.arange(rows.shape[0])
-        check(
-            self._highs.addRows(
-                rows.shape[0],
-                *_pair(index, lower, upper),
-                rows.nnz,
-                rows.indptr.astype(np.int32),
-                rows.indices.astype(np.int32),
-                rows.data.astype(np.float64),
-            ),
-            "add rows",
-        )
-
-    def add_columns(self, costs: ArrayLike, lower: ArrayLike, upper: ArrayLike, A: Any) -> None:
-        """New columns; A has one row for each new column (its entries in the session's rows)."""
-        columns = sp.csr_array(A)
-        index = np.arange(columns.shape[0])
-        costs = np.asarray(costs, np.float64)
-        self._costs = np.concatenate([self._costs, costs])
-        check(
-            self._highs.addCols(
-                columns.shape[0],
-                costs,
-                *_pair(index, lower, upper),
-                columns.nnz,
-                columns.indptr.astype(np.int32),
-                columns.indices.astype(np.int32),
-                columns.data.astype(np.float64),
-            ),
-            "add columns",
-        )
-
-    def solve(self, run: Run | None = None) -> Solution:
-        """Solve from the last basis; `run` brings a time limit."""
-        highs = self._highs
-        if run is not None and run.time_limit is not None:
-            # HiGHS's clock runs on over all solves of one object.
-            check(highs.setOptionValue("time_limit", highs.getRunTime() + run.seconds_left()), "set the time limit")
-        before = max(0, highs.getInfo().simplex_iteration_count)
-        ran = highs.run()
-        model_status = highs.getModelStatus()
-        status = STATUS[model_status.name] if ran.name != "kError" else Status.NUMERICAL_ERROR
-        raw = highs.modelStatusToString(model_status)
-        iterations = max(0, highs.getInfo().simplex_iteration_count - before)
-        if status is Status.INFEASIBLE:
-            return Solution(status, raw, bound=float("inf"), iterations=iterations, ray=_farkas(highs))
-        if status is not Status.OPTIMAL:
-            return Solution(status, raw, iterations=iterations)
-        solution = highs.getSolution()
-        x = np.array(solution.col_value)
-        objective = float(self._costs @ x) + self._constant
-        return Solution(
-            status,
-            raw,
-            x,
-            objective,
-            objective,
-            iterations=iterations,
-            row_duals=np.array(solution.row_dual),
-            column_duals=np.array(solution.col_dual),
-        )
-
-    def basis(self) -> Any:
-        return self._highs.getBasis()
-
-    def set_basis(self, basis: Any) -> None:
-        check(self._highs.setBasis(basis), "take the basis")
-
-
-def _index(positions: ArrayLike) -> NDArray[np.int32]:
-    return np.atleast_1d(np.asarray(positions)).astype(np.int32)
-
-
-def _pair(index: NDArray[Any], lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
-    return (
-        np.array(np.broadcast_to(np.asarray(lower, np.float64), index.shape)),
-        np.array(np.broadcast_to(np.asarray(upper, np.float64), index.shape)),
-    )

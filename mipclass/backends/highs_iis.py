@@ -20,7 +20,8 @@ from ..program import Array, Program
 from ..reductions.indicator_to_bigm import IndicatorToBigM
 from ..result import Status
 from ..run import Run
-from .highs import HighsBackend, check, load
+from .highs import HighsBackend
+from .highs_object import check, load
 
 _SIDES = {2: "lower", 3: "upper", 4: "both"}  # HighsIis's bound status
 _IRREDUCIBLE, _BOUNDS_LAST = 4, 8  # bits of HiGHS's iis_strategy: rows are kept rather than bounds

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..program import Array, Program
+from ..result import Status
+from ..run import Run
+from .base import Solution
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,43 @@ def residuals(program: Program, x: Array, row_duals: Array, column_duals: Array)
         primal=max(row[0], column[0]) / max(1.0, _largest(x), _largest(activity)),
         dual=max(_largest(left), row[1], column[1]) / dual_scale,
         gap=(row[2] + column[2] + float(np.abs(left) @ np.abs(x))) / max(1.0, abs(program.objective(x))),
+    )
+
+
+def checked_solution(
+    program: Program,
+    x: Array,
+    duals: tuple[Array, Array],
+    words: str,
+    run: Run,
+    *,
+    accuracy: float,
+    advice: str,
+    iterations: int | None,
+) -> Solution:
+    """What a solver calls solved, as OPTIMAL when the residuals of (rows', columns') multipliers reach `accuracy`.
+
+    Else as a numerical error: `words` (the solver's own) and `advice` say so, and the rough point is in `extra`.
+    """
+    got = residuals(program, x, *duals)
+    if got.worst > accuracy:
+        return Solution(
+            Status.NUMERICAL_ERROR,
+            f"{words}, rough ({got}). {advice}",
+            iterations=iterations,
+            extra={"advice": advice, "rough_point": x, "residuals": got},
+        )
+    objective = program.objective(x)
+    run.report(objective=objective, bound=objective, iterations=iterations)
+    return Solution(
+        status=Status.OPTIMAL,
+        raw_status=f"{words} ({got})",
+        x=x,
+        objective=objective,
+        bound=objective,
+        iterations=iterations,
+        row_duals=duals[0],
+        column_duals=duals[1],
     )
 
 

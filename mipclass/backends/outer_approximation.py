@@ -25,7 +25,8 @@ from ..program import Array, Block, Program
 from ..result import Status, relative_gap
 from ..run import Run
 from .base import Hooks, Solution
-from .highs import STATUS, HighsBackend, check, configure, end_threads, give_start, load, run_watched
+from .highs import HighsBackend, configure, give_start, run_watched
+from .highs_object import STATUS, check, end_threads, load
 from .square_root import square_root
 
 TOLERANCE = 1e-7  # relative gap at which point and bound count as equal; MIP rows hold to 1e-9

@@ -13,7 +13,7 @@ from ..program import Array, Feature, Program
 from ..result import Status
 from ..run import Run
 from .base import Backend, Solution, without_objective
-from .kkt import proves_infeasible, residuals
+from .kkt import checked_solution, proves_infeasible
 
 STATUS = {
     "PIQP_SOLVED": Status.OPTIMAL,
@@ -25,6 +25,7 @@ STATUS = {
     "PIQP_INVALID_SETTINGS": Status.NUMERICAL_ERROR,
 }
 ACCURACY = 1e-6  # what a "solved" must reach, measured by kkt.residuals
+ADVICE = "Scale the data (a StandardScaler), or use solver='highs' or 'cvxpy:CLARABEL'."
 _DENSE = 0.2  # share of nonzeros in Q from which the dense factorisation is the faster one
 
 
@@ -59,7 +60,10 @@ class PiqpBackend(Backend):
             status = Status.TIME_LIMIT
         iterations = int(solver.result.info.iter)
         if status is Status.OPTIMAL:
-            return _read(program, rows, solver.result, iterations, run)
+            x, duals = np.array(solver.result.x), _duals(program, rows, solver.result)
+            return checked_solution(
+                program, x, duals, raw.name, run, accuracy=ACCURACY, advice=ADVICE, iterations=iterations
+            )
         words = raw.name
         if status is Status.UNBOUNDED and program.c.any():
             bare = self.solve(without_objective(program), Run.quiet())
@@ -131,29 +135,3 @@ def _duals(program: Program, rows: _Rows, result: Any) -> tuple[Array, Array]:
     row_duals[rows.equal] = -np.array(result.y)
     row_duals[rows.inequal] = np.array(result.z_l) - np.array(result.z_u)
     return row_duals, np.array(result.z_bl) - np.array(result.z_bu)
-
-
-def _read(program: Program, rows: _Rows, result: Any, iterations: int, run: Run) -> Solution:
-    x = np.array(result.x)
-    row_duals, column_duals = _duals(program, rows, result)
-    got = residuals(program, x, row_duals, column_duals)
-    if got.worst > ACCURACY:
-        advice = "Scale the data (a StandardScaler), or use solver='highs' or 'cvxpy:CLARABEL'."
-        return Solution(
-            Status.NUMERICAL_ERROR,
-            f"PIQP_SOLVED, rough ({got}). {advice}",
-            iterations=iterations,
-            extra={"advice": advice, "rough_point": x, "residuals": got},
-        )
-    objective = program.objective(x)
-    run.report(objective=objective, bound=objective, iterations=iterations)
-    return Solution(
-        status=Status.OPTIMAL,
-        raw_status=f"PIQP_SOLVED ({got})",
-        x=x,
-        objective=objective,
-        bound=objective,
-        iterations=iterations,
-        row_duals=row_duals,
-        column_duals=column_duals,
-    )
