@@ -83,8 +83,8 @@ def project_equal_sums_by_ibis(alpha: np.ndarray, beta: np.ndarray) -> tuple[flo
     return 0.5 * (low + high), passes
 
 
-def project_by_osqp(alpha: np.ndarray, beta: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The declared quadratic program of the projection by OSQP at 1e-8 (at most 4000 iterations)."""
+def project_by_osqp(alpha: np.ndarray, beta: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, str]:
+    """The declared quadratic program of the projection by OSQP at 1e-8 (at most 4000 iterations), and how it ended."""
     import osqp
 
     from mipclass import models
@@ -97,5 +97,6 @@ def project_by_osqp(alpha: np.ndarray, beta: np.ndarray, k: int) -> tuple[np.nda
     solver: Any = osqp.OSQP()
     settings = {"eps_abs": 1e-8, "eps_rel": 1e-8, "max_iter": 4_000, "verbose": False}
     solver.setup(sp.triu(program.Q, format="csc"), program.c, rows, low, high, **settings)
-    x = solver.solve().x
-    return x[: len(alpha)], x[len(alpha) : len(alpha) + len(beta)]
+    found = solver.solve()
+    x = found.x
+    return x[: len(alpha)], x[len(alpha) : len(alpha) + len(beta)], str(found.info.status)

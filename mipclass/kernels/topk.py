@@ -5,11 +5,13 @@
     capped simplex  {p : sum p = total, 0 <= p_j <= cap}      (the continuous quadratic knapsack)
 
 The answer is a few thresholds: alpha -> [alpha - lambda]_+, beta -> min([beta - mu]_+, C/k). They are found like this:
-  1. A strided sample of about 8 sqrt(n) entries is sorted and solved exactly: a guess whose rank error is known.
-  2. Sample order statistics around the guess bracket lambda, mu and delta = mu + C/k. One pass over the data settles
-     all but a few percent of the entries, the rest is iterated until the active sets reproduce themselves, and the
-     answer is taken if each threshold lies in its bracket, which proves it optimal for the whole data.
-  3. Otherwise once more with wide brackets, where the uncertain entries are sorted if need be; then all are sorted.
+  1. A strided sample of about 4 sqrt(n) entries is sorted and solved exactly: a guess whose rank error is known.
+  2. Two Newton steps on all entries (counts and sums above the guessed thresholds) about square that error each. Brackets
+     of a sixteenth of the last step around lambda, mu and delta = mu + C/k then settle all but a few entries in a
+     last pass, the rest is iterated until the active sets reproduce themselves, and the answer is taken if each threshold
+     lies in its bracket, which proves it optimal for the whole data.
+  3. Otherwise once more with wide brackets from the sample, where the uncertain entries are sorted if need be; then all
+     are sorted.
 Entries equal to an end of a bracket are certain, so heavy ties stay linear. Small inputs are sorted at once.
 
 Thresholds come in two parts, shift + x, because a single float64 would lose digits when data carry a large offset or
@@ -18,7 +20,7 @@ when a threshold that is subtracted from many entries is rounded once.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,8 @@ Vector = NDArray[np.float64]
 
 SMALL = 2000  # up to this many entries in all, sorting everything is fastest
 MAX_STEPS = 40
+STEPS = 2  # Newton steps on all entries: a pass of counts and sums costs a fraction of one that gathers
+NARROW = 1.0 / 16.0  # half a bracket after a Newton step, in lengths of that step
 
 
 class Thresholds(NamedTuple):
@@ -42,6 +46,17 @@ class Thresholds(NamedTuple):
     y: float
     C: float
     how: str
+
+
+class Ends(NamedTuple):
+    """Brackets of lambda, mu and delta; mu_high > delta_low stands for one bracket (mu_low, delta_high) of both."""
+
+    a_low: float
+    a_high: float
+    mu_low: float
+    mu_high: float
+    delta_low: float
+    delta_high: float
 
 
 class Sample(NamedTuple):
@@ -117,8 +132,8 @@ def _by_sorting(alpha: Floats, beta: Floats, k: int, *, cone: bool) -> Threshold
 
 
 def _sample(v: Floats) -> Floats:
-    """Every stride-th entry, about 8 sqrt(len(v)) of them."""
-    stride = max(1, int(np.sqrt(v.size) / 8.0))
+    """Every stride-th entry, about 4 sqrt(len(v)) of them."""
+    stride = max(1, int(np.sqrt(v.size) / 4.0))
     return v[stride // 2 :: stride]
 
 
@@ -131,74 +146,88 @@ def _by_sampling(alpha: Floats, beta: Floats, k: int, *, cone: bool) -> Threshol
     shift = sample.sa + sample.sb
     _, x, y, C = solve_topk_sorted(sample.a, 0, 0.0, weight, sample.b, 0, 0.0, k_sample, shift, 0.0, cone)
     guess = Thresholds(sample.sa + x, 0.0, sample.sb + y, 0.0, C * (k / k_sample), "sample")
-    for widen in (False, True):
-        found = _with_brackets(alpha, beta, k, guess, sample, cone, widen)
-        if found is not None:
-            return found
-    return _by_sorting(alpha, beta, k, cone=cone)
+    found = _near_newton_step(alpha, beta, k, guess, cone)
+    if found is None:
+        found = _in_wide_brackets(alpha, beta, k, guess, sample, cone)
+    return _by_sorting(alpha, beta, k, cone=cone) if found is None else found
 
 
-def _bracket(descending: Vector, lower: float, upper: float, widen: bool) -> tuple[float, float]:
+def _near_newton_step(alpha: Floats, beta: Floats, k: int, guess: Thresholds, cone: bool) -> Thresholds | None:
+    """Each step on all entries about squares the error, so narrow brackets around the second leave next to nothing open."""
+    half = half_delta = 0.0
+    for _ in range(STEPS):
+        possible, x, y, C = linear.newton_step(alpha, guess.pa, beta, guess.pb, guess.C, k, cone)
+        if not possible or not C > 0.0:
+            return None
+        rounding = 1e-12 * (abs(guess.pa) + abs(guess.pb)) + 1e-9 * C / k
+        half = max(NARROW * max(abs(x), abs(y)), rounding)
+        half_delta = max(half, NARROW * abs(y + (C / k - guess.C / k)))
+        guess = Thresholds(guess.pa + x, 0.0, guess.pb + y, 0.0, C, "step")
+    lam, mu, delta = guess.pa, guess.pb, guess.pb + guess.C / k
+    if not mu + half <= delta - half_delta:
+        return None
+    ends = Ends(lam - half, lam + half, mu - half, mu + half, delta - half_delta, delta + half_delta)
+    return _between(alpha, beta, k, guess, ends, cone, 0.1)
+
+
+def _in_wide_brackets(
+    alpha: Floats, beta: Floats, k: int, guess: Thresholds, sample: Sample, cone: bool
+) -> Thresholds | None:
+    """Brackets with room for several times the sampling error, and one for mu and delta together."""
+    lam, mu = guess.pa - sample.sa, guess.pb - sample.sb
+    a_low, a_high = _bracket(sample.a, lam, lam) if not cone else (-np.inf, np.inf)
+    mu_low, delta_high = _bracket(sample.b, mu, mu + guess.C / k)
+    ends = Ends(sample.sa + a_low, sample.sa + a_high, sample.sb + mu_low, np.inf, -np.inf, sample.sb + delta_high)
+    return _between(alpha, beta, k, guess._replace(how="wide"), ends, cone, 1.0)
+
+
+def _bracket(descending: Vector, lower: float, upper: float) -> tuple[float, float]:
     """A sample value below `lower` and one above `upper`, with room for the sampling errors of their ranks.
 
-    Widened, the room is three times as large and each end moves on to the next distinct value, past heavy ties.
+    Each end is moved on to the next distinct value, past heavy ties.
     """
     ascending, q = descending[::-1], descending.size
 
     def end(threshold: float, step: int) -> float:
         at = int(np.searchsorted(ascending, threshold))
-        room = int(3.0 * np.sqrt(min(at, q - at) + 1.0)) + 6
-        at += step * room * (3 if widen else 1)
-        if widen and 0 <= at < q:
-            value = ascending[at]
-            at = (
-                int(np.searchsorted(ascending, value, "left")) - 1
-                if step < 0
-                else int(np.searchsorted(ascending, value, "right"))
-            )
+        at += step * 3 * (int(3.0 * np.sqrt(min(at, q - at) + 1.0)) + 6)
+        if not 0 <= at < q:
+            return step * np.inf
+        side: Literal["left", "right"] = "left" if step < 0 else "right"
+        at = int(np.searchsorted(ascending, ascending[at], side)) - (step < 0)
         return float(ascending[at]) if 0 <= at < q else step * np.inf
 
     return end(lower, -1), end(upper, +1)
 
 
-def _room_needed(size: int, sample_size: int, widen: bool) -> int:
-    """Room for the uncertain entries: twice what two brackets of the sample stand for; all of them when widened."""
-    if widen:
-        return size + linear.BLOCK
-    share = 2 * 2 * (3.0 * np.sqrt(sample_size / 2 + 1.0) + 6.0) / sample_size
-    return int(min(1.0, 2.0 * share) * size) + 2 * linear.BLOCK
-
-
-def _with_brackets(
-    alpha: Floats, beta: Floats, k: int, guess: Thresholds, sample: Sample, cone: bool, widen: bool
+def _between(
+    alpha: Floats, beta: Floats, k: int, guess: Thresholds, ends: Ends, cone: bool, share: float
 ) -> Thresholds | None:
-    """Solve on the entries that brackets around the guess leave uncertain; None when a threshold leaves its bracket."""
-    pa, pb, cap = guess.pa, guess.pb, guess.C / k
-    A0, SA0, a, a_low, a_high = 0, 0.0, np.empty(0), -np.inf, np.inf
+    """Solve on the entries that the brackets leave uncertain, at most about `share` of all.
+
+    None when there are more, or when a threshold leaves its bracket: inside, the answer is proven for all entries.
+    """
+    pa, pb = guess.pa, guess.pb
+    A0, SA0, a = 0, 0.0, np.empty(0)
     if not cone:
-        a_low, a_high = (sample.sa + end for end in _bracket(sample.a, pa - sample.sa, pa - sample.sa, widen))
-        room = np.empty(_room_needed(alpha.size, sample.a.size, widen))
-        A0, SA0, found = linear.split_one(alpha, pa, a_low, a_high, room)
+        room = np.empty(int(share * alpha.size) + 2 * linear.BLOCK)
+        A0, SA0, found = linear.split_one(alpha, pa, ends.a_low, ends.a_high, room)
         if found < 0:
             return None
         a = room[:found]
-    mu, delta = pb - sample.sb, pb - sample.sb + cap
-    mu_low, mu_high = (sample.sb + end for end in _bracket(sample.b, mu, mu, widen))
-    delta_low, delta_high = (sample.sb + end for end in _bracket(sample.b, delta, delta, widen))
-    room = np.empty(_room_needed(beta.size, sample.b.size, widen))
+    room = np.empty(int(share * beta.size) + 2 * linear.BLOCK)
     F0, SF0 = 0, 0.0
-    apart = not widen and mu_high <= delta_low
+    apart = ends.mu_high <= ends.delta_low
     if apart:
-        s0, ST0, F0, SF0, found = linear.split_two(beta, pb, mu_low, mu_high, delta_low, delta_high, room)
+        s0, ST0, F0, SF0, found = linear.split_two(beta, pb, *ends[2:], room)
     else:
-        mu_high, delta_low = np.inf, -np.inf
-        s0, ST0, found = linear.split_one(beta, pb, mu_low, delta_high, room)
+        s0, ST0, found = linear.split_one(beta, pb, ends.mu_low, ends.delta_high, room)
     if found < 0:
         return None
     b = room[:found]
     settled, x, y, C = linear.iterate_sets(a, A0, SA0, b, s0, ST0, F0, SF0, k, pa + pb, guess.C, cone, MAX_STEPS)
     if not settled and not apart and 1 <= k - s0 <= b.size and A0 + a.size + cone > 0:
-        start = SA0 - A0 * (a_high - pa) if A0 > 0 else 0.0
+        start = SA0 - A0 * (ends.a_high - pa) if A0 > 0 else 0.0
         kind, x, y, C = solve_topk_sorted(
             np.sort(a)[::-1].copy(), A0, SA0, 1.0, np.sort(b)[::-1].copy(), s0, ST0, float(k), pa + pb, start, cone
         )
@@ -207,6 +236,6 @@ def _with_brackets(
         settled = kind != ZERO
     if not settled or not C > 0.0:
         return None
-    inside = cone or a_low <= pa + x <= a_high
-    inside = inside and mu_low <= pb + y <= mu_high and delta_low <= pb + (y + C / k) <= delta_high
-    return Thresholds(pa, x, pb, y, C, "wide" if widen else "bracketed") if inside else None
+    inside = cone or ends.a_low <= pa + x <= ends.a_high
+    inside = inside and ends.mu_low <= pb + y <= ends.mu_high and ends.delta_low <= pb + (y + C / k) <= ends.delta_high
+    return Thresholds(pa, x, pb, y, C, guess.how) if inside else None

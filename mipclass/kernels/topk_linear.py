@@ -18,6 +18,7 @@ Vector = NDArray[np.float64]
 Floats = NDArray[np.floating]
 
 BLOCK = 2048
+PIECE = 128  # of a block: gathered only if it holds an uncertain entry
 REASSOCIATE = {"reassoc", "nsz", "contract"}  # vectorised sums; infinities and NaN keep their meaning
 
 
@@ -43,6 +44,29 @@ def sum_between(v: Floats, shift: float, low: float, high: float) -> tuple[int, 
         count += int(inside)
         total += value - shift if inside else 0.0
     return count, total
+
+
+@njit(cache=True, fastmath=REASSOCIATE, error_model="numpy")
+def sum_above_two(v: Floats, shift: float, t: float, higher: float) -> tuple[int, float, int, float]:
+    """(count, sum less `shift` each) over the entries above t, and over those above `higher`."""
+    count, total, count2, total2 = 0, 0.0, 0, 0.0
+    for i in range(v.size):
+        value = np.float64(v[i])
+        rest = value - shift
+        count += int(value > t)
+        total += rest if value > t else 0.0
+        count2 += int(value > higher)
+        total2 += rest if value > higher else 0.0
+    return count, total, count2, total2
+
+
+@njit(cache=True, fastmath=REASSOCIATE, error_model="numpy")
+def count_inside(v: Floats, low: float, high: float) -> int:
+    """How many entries lie strictly between low and high."""
+    count = 0
+    for i in range(v.size):
+        count += int((v[i] > low) & (v[i] < high))
+    return count
 
 
 @njit(cache=True, error_model="numpy")
@@ -88,7 +112,10 @@ def split_one(v: Floats, shift: float, low: float, high: float, out: Vector) -> 
         if c + below < block.size:
             if found + block.size >= out.size:
                 return count, total, -1
-            found += gather(block, shift, low, high, out[found:])
+            for at in range(0, block.size, PIECE):
+                piece = block[at : at + PIECE]
+                if count_inside(piece, low, high) > 0:
+                    found += gather(piece, shift, low, high, out[found:])
     return count, total, found
 
 
@@ -113,7 +140,10 @@ def split_two(
         if c + between + below < block.size:
             if found + block.size >= out.size:
                 return top, top_sum, free, free_sum, -1
-            found += gather_two(block, shift, mu_low, mu_high, delta_low, delta_high, out[found:])
+            for at in range(0, block.size, PIECE):
+                piece = block[at : at + PIECE]
+                if count_inside(piece, mu_low, mu_high) + count_inside(piece, delta_low, delta_high) > 0:
+                    found += gather_two(piece, shift, mu_low, mu_high, delta_low, delta_high, out[found:])
     return top, top_sum, free, free_sum, found
 
 
@@ -127,6 +157,28 @@ def count_and_sum_above(v: Vector, t: float) -> tuple[int, float]:
         count += c
         total += part
     return count, total
+
+
+@njit(cache=True, error_model="numpy")
+def newton_step(
+    alpha: Floats, pa: float, beta: Floats, pb: float, C: float, k: int, cone: bool
+) -> tuple[bool, float, float, float]:
+    """(possible, x, y, C): the closed form for the sets that the thresholds pa, pb and pb + C/k make of all entries."""
+    A, SA, N, SN, s, ST = 0, 0.0, 0, 0.0, 0, 0.0
+    for start in range(0, alpha.size, BLOCK):
+        c, t, _, _ = sum_above_two(alpha[start : start + BLOCK], pa, pa, np.inf)
+        A += c
+        SA += t
+    for start in range(0, beta.size, BLOCK):
+        c, t, c2, t2 = sum_above_two(beta[start : start + BLOCK], pb, pb, pb + C / k)
+        N += c
+        SN += t
+        s += c2
+        ST += t2
+    if (A == 0 and not cone) or s >= N:
+        return False, 0.0, 0.0, C
+    C = closed_form_C(SA, A, 1.0, ST, SN - ST, k, s, N - s, pa + pb, cone)
+    return True, (0.0 if cone else (SA - C) / A), (SN - ST - C * ((k - s) / k)) / (N - s), C
 
 
 @njit(cache=True, error_model="numpy")

@@ -21,7 +21,9 @@ class TopK(Method):
     promise: ClassVar[str] = "proven: exact up to rounding, in expected linear time"
     options: ClassVar[Options] = {
         "variant": Option(
-            "exact", "'exact', or the paper's 'bisection' and 'cached-bisection' (its Algorithm 2)", one_of(*METHODS)
+            "exact",
+            "'exact', the paper's 'bisection' or 'cached-bisection' (its Algorithm 2), or 'cached-newton'",
+            one_of(*METHODS),
         )
     }
 
