@@ -63,10 +63,15 @@ class Master:
 
     def add(self, supports: list[Support]) -> int:
         """Add supports to pool and LP; how many were new."""
-        new = [support for support in supports if support not in self.index]
-        if not new:
-            return 0
+        numbers = self.remember([support for support in supports if support not in self.index])
+        self._add_rows(numbers)
+        return len(numbers)
+
+    def remember(self, new: list[Support]) -> NDArray[np.intp]:
+        """Add new supports to the pool alone; their numbers."""
         first = len(self.supports)
+        if not new:
+            return np.zeros(0, dtype=np.intp)
         for support in new:
             self.index[support] = len(self.supports)
             self.supports.append(support)
@@ -77,21 +82,24 @@ class Master:
             shape=(len(new), self.data.n),
         )
         self.pool = sp.csr_array(sp.vstack([self.pool, block])) if first else block
-        self._add_rows(np.arange(first, len(self.supports)))
-        return len(new)
+        return np.arange(first, len(self.supports), dtype=np.intp)
+
+    def reload(self, rows: NDArray[np.intp]) -> None:
+        """An LP of these supports alone."""
+        self._load(rows)
 
     def recall(self, cover: Array, at_most: int) -> int:
         """Bring back the pool's most violated rows that are not in the LP; how many."""
-        if len(self.rows) == len(self.supports):
-            return 0
-        out = np.ones(len(self.supports), dtype=bool)
-        out[self.rows] = False
-        out = np.flatnonzero(out)
-        hit = self.pool[out] @ cover
-        violated = np.flatnonzero(hit < 1 - 1e-6)
-        chosen = out[violated[np.argsort(hit[violated])[:at_most]]]
+        chosen = self.missed(cover, self.rows, at_most)
         self._add_rows(chosen)
         return len(chosen)
+
+    def missed(self, cover: Array, known: NDArray[np.intp], at_most: int) -> NDArray[np.intp]:
+        """The pool's supports that the cover misses most, without the known ones."""
+        hit = self.pool @ cover
+        hit[known] = np.inf
+        violated = np.flatnonzero(hit < 1 - 1e-6)
+        return violated[np.argsort(hit[violated], kind="stable")[:at_most]]
 
     def fix(self, wrong: NDArray[np.intp], right: NDArray[np.intp]) -> None:
         """Points called wrong or right at a node; all others free."""

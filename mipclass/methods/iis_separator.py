@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ from .iis_data import CoverData
 Array = NDArray[np.float64]
 Support = tuple[int, ...]
 BUFFER = 4000
+REFINED = 4  # walks at flattened costs after each at random ones
 
 
 class Separator:
@@ -69,28 +72,41 @@ class Separator:
         return sorted(supports), float(value), W
 
     def violated(
-        self, cover: Array, centre: Array, rounds: int, enough: int = 300
+        self, cover: Array, centre: Array, looks: int, enough: int = 300, stop: Callable[[], object] | None = None
     ) -> tuple[list[Support], list[Array]]:
         """IISs that `cover` hits by less than one, and the rules met while looking.
 
-        The simplex minimises sum_i cover_i u_i, not the cover of the support; random scales of the points (which change neither the
-        IISs nor their supports) and points between `cover` and `centre` make up for it. The first look, at `cover` itself, is exact
-        for a whole-numbered cover: the least cost is zero if and only if an IIS is not hit.
+        The simplex minimises sum_i cover_i u_i, not the cover of the support. Costs cover_i / u_i make the two equal at a vertex u, so each
+        walk at random costs (from points between `cover` and `centre`) is followed by some at such costs. The first look, at `cover`
+        itself, is exact for a whole-numbered cover: the least cost is zero if and only if an IIS is not hit.
         """
         found: dict[Support, None] = {}
         rules = []
-        for k in range(rounds):
+        floor = 0.0
+        for k in range(looks):
             cost = cover
-            if k > 0:
-                blend = cover + self.rng.random() * (centre - cover)
+            if k % (1 + REFINED) == 1:
+                floor = self.rng.choice([0.01, 0.05, 0.1])
                 spread = self.rng.choice([0.5, 1.0, 1.5])
-                cost = (blend + self.rng.choice([0.01, 0.05, 0.1])) * np.exp(self.rng.normal(0.0, spread, self.data.n))
+                blend = cover + self.rng.random() * (centre - cover)
+                cost = (blend + floor) * np.exp(self.rng.normal(0.0, spread, self.data.n))
+            elif k > 0:
+                cost = self._flattened(cover + floor)
             supports, _, W = self.minimise(cost, cover, 1 - 1e-6)
             found.update(dict.fromkeys(supports))
             rules.append(W)
-            if len(found) >= enough:
+            if len(found) >= enough or (stop is not None and k % 50 == 49 and stop()):
                 break
         return list(found), rules
+
+    def _flattened(self, cost: Array) -> Array:
+        """cost_i / u_i at the present vertex u (up to a factor, within reason), and a little noise elsewhere."""
+        cost = cost * np.exp(self.rng.normal(0.0, 0.05, self.data.n))
+        u = self.inverse[:, -1]
+        held = (self.basis < self.data.n) & (u > 1e-9)
+        if held.any():
+            cost[self.basis[held]] *= np.clip(np.median(u[held]) / u[held], 0.03, 30.0)
+        return cost
 
 
 def choose(supports: list[Support], cover: Array, n: int, at_most: int, reuse: int) -> list[Support]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from .iis_data import CoverData, widest_rules
 from .iis_master import Master, Relaxation
+from .iis_root import MOST_POINTS, RootCuts
 from .iis_separator import Separator, choose
 
 Array = NDArray[np.float64]
@@ -60,6 +61,7 @@ class IISSearch:
         self.data = data
         self.separator = Separator(data, seed)
         self.master = Master(data)
+        self.root_cuts = RootCuts(data, self.separator, self.master)
         total = int(data.costs.sum())
         self.scale = 1 << max(0, min(30, 52 - max(total, 1).bit_length()))
         self.best: int | None = None
@@ -167,7 +169,11 @@ class IISSearch:
         master = self.master
         self.nodes += 1
         master.fix(np.array(node.wrong, dtype=np.intp), np.array(node.right, dtype=np.intp))
-        is_root = not node.wrong and not node.right
+        is_root = node is self.root
+        if is_root and not self._cut_root(stop, on_progress):
+            return False
+        if self.best is not None and node.bound >= self.best:
+            return True
         history: list[float] = []
         while True:
             relaxed = master.solve()
@@ -185,7 +191,7 @@ class IISSearch:
                 on_progress()
             if stop():
                 return False
-            patience = 30 if is_root else 6
+            patience = 30 if is_root and self.data.n > MOST_POINTS else 6
             stalled = len(history) > patience and history[-1] - history[-1 - patience] < (0.02 if is_root else 0.05)
             added = 0 if stalled else self._cut(cover, node)
             if added == 0:
@@ -201,6 +207,21 @@ class IISSearch:
                 node.point = self._branching_point(cover, node)
                 return True
 
+    def _cut_root(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
+        """All that cuts from the middle of the covers give at the root; False when stopped."""
+
+        def enough(relaxed: Relaxation) -> bool:
+            self._record(self.root, relaxed)
+            if on_progress is not None:
+                on_progress()
+            return self.best is not None and self.root.bound >= self.best
+
+        return self.root_cuts.advance(stop, enough, self._offer_some)
+
+    def _offer_some(self, rules: list[Array]) -> None:
+        for W in rules[: 1 + len(rules) // 4]:
+            self.offer(W)
+
     def _cut(self, cover: Array, node: Node) -> int:
         """One round: rows of the pool, then new supports by the simplex; how many rows were added."""
         at_most = max(CUTS_A_ROUND, self.data.n // 2)
@@ -208,8 +229,7 @@ class IISSearch:
         if recalled >= at_most // 4:
             return recalled
         found, rules = self.separator.violated(cover, self.centre, self.rounds, enough=at_most * 3 // 2)
-        for W in rules[: 1 + len(rules) // 4]:
-            self.offer(W)
+        self._offer_some(rules)
         kept = choose([s for s in found if s not in self.master.index], cover, self.data.n, at_most, 12)
         added = self.master.add(kept)
         self.rounds = min(256, self.rounds * 2) if added < 5 else max(8, self.rounds // 2)
@@ -228,6 +248,8 @@ class IISSearch:
 
     def _record(self, node: Node, relaxed: Relaxation) -> None:
         """Keep the LP's multipliers at the node when they prove more than what it has."""
+        if relaxed.value <= node.bound and len(node.proof.supports):
+            return
         factor = 1.0
         if relaxed.cover is None:
             gain = self._value(relaxed.supports, relaxed.multipliers, relaxed.limit_multipliers, node)
@@ -285,7 +307,6 @@ class IISSearch:
 
     def _load(self, supports: NDArray[np.intp], v: NDArray[np.int64]) -> NDArray[np.int64]:
         load = np.zeros(self.data.n, dtype=np.int64)
-        pool = self.master.pool
-        for support, value in zip(supports, v, strict=True):
-            load[pool.indices[pool.indptr[support] : pool.indptr[support + 1]]] += value
+        members = self.master.pool[supports]
+        np.add.at(load, members.indices, np.repeat(v, np.diff(members.indptr)))
         return load
