@@ -210,7 +210,10 @@ class Race:
             here = [engine for engine in alive if engine is not self.remote] or alive
             lead = max(here, key=lambda engine: engine.lower)
             for engine in here:
-                share = turn if engine is lead or turn <= 4 * TURN else max(1, turn // 8)
+                early = turn <= (
+                    4 * TURN if engine.lower > 0 else TURN
+                )  # one turn is enough to see that a bound stays at zero
+                share = turn if engine is lead or early else max(1, turn // 8)
                 engine.advance(_for_a_while(share * LOOKS[engine.name], stop), self.tell)
                 self._share()
                 if self._done() or stop() is not None:

@@ -65,7 +65,7 @@ class PackingLP:
     @property
     def surplus(self) -> Array:
         """How far the cover is from each support's limit of one; small for those that matter."""
-        return self.z[: self.members.shape[0]]
+        return np.asarray(self.z[: self.members.shape[0]])
 
     @property
     def is_diverging(self) -> bool:
