@@ -28,10 +28,11 @@ def linear_descent(
     passes: int,
     random: State,
 ) -> tuple[int, float]:
-    """At most `passes` sweeps in random order; returns (sweeps made, largest projected gradient of the last full sweep).
+    """Sweeps in random order, the work of at most `passes` over all coordinates; returns (passes' worth of work, which is
+    `passes` when it ran out, and the largest projected gradient of the last full sweep).
 
     Stops when the projected gradients of one sweep over all coordinates differ by less than `tolerance`. Rows of zeros
-    go straight to their better bound.
+    go straight to their better bound. Sweeps over the few coordinates that are not shrunk count for their share.
     """
     n, d = Z.shape
     order = np.arange(n)
@@ -39,7 +40,9 @@ def linear_descent(
     shrink_high = np.inf
     shrink_low = -np.inf
     spread = np.inf
-    for sweep in range(passes):
+    visits = 0
+    while visits < passes * n:
+        visits += max(size, 1)
         high = -np.inf
         low = np.inf
         for s in range(size):
@@ -83,7 +86,7 @@ def linear_descent(
         spread = high - low if size > 0 else 0.0
         if spread <= tolerance:
             if size == n:
-                return sweep + 1, max(high, -low)
+                return min(visits // n, passes - 1), max(high, -low)
             size = n
             shrink_high = np.inf
             shrink_low = -np.inf

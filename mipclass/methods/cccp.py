@@ -25,6 +25,7 @@ from ..run import Run
 from .base import Method
 from .robust_problem import RobustProblem, read, refusal
 from .solution_path import Parameter
+from .svm_interior import LARGEST_D, interior_point
 
 Array = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ class Candidate:
 
 
 class BoxSVM:
-    """min 1/2 a'Qa - 1'a over a box, by coordinate descent from where it stands."""
+    """min 1/2 a'Qa - 1'a over a box, by coordinate descent from where it stands; where that is slow, by interior point first."""
 
     def __init__(self, Z: Array, *, linear: bool, tolerance: float, seed: int = 0) -> None:
         self.Z, self.linear, self.tolerance = Z, linear, tolerance
@@ -66,12 +67,15 @@ class BoxSVM:
         status: Status | None = None
         if self.linear:
             self.w += self.Z[moved].T @ change
-            done = False
-            while not done and status is None:
-                used, _ = linear_descent(
-                    self.Z, lower, upper, self.a, self.w, self.diagonal, self.tolerance, SWEEPS_A_CALL, self._random
+            done = self._sweep(lower, upper)
+            status = run.stop()
+            if not done and status is None and len(self.w) <= LARGEST_D:
+                self.a = lower + interior_point(
+                    self.Z, upper - lower, 1e-3 * self.tolerance, run.stop, self.Z.T @ lower
                 )
-                done, status = used < SWEEPS_A_CALL, run.stop()
+                self.w = self.Z.T @ self.a
+            while not done and status is None:
+                done, status = self._sweep(lower, upper), run.stop()
             self.m = self.Z @ self.w
             return None if done else status
         self.m += self.Z[moved].T @ change
@@ -82,6 +86,13 @@ class BoxSVM:
             status = run.stop()
             if status is not None:
                 return status
+
+    def _sweep(self, lower: Array, upper: Array) -> bool:
+        """At most SWEEPS_A_CALL sweeps of coordinate descent; whether they reached the tolerance."""
+        used, _ = linear_descent(
+            self.Z, lower, upper, self.a, self.w, self.diagonal, self.tolerance, SWEEPS_A_CALL, self._random
+        )
+        return bool(used < SWEEPS_A_CALL)
 
 
 def concave_convex(

@@ -1,4 +1,4 @@
-"""The plain SVM to working accuracy by coordinate descent, then exactly by a homotopy in the margin levels."""
+"""The plain SVM to working accuracy by coordinate descent or interior point, then exactly by a homotopy in the margin levels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from numpy.typing import NDArray
 from ..kernels import dual_coordinate
 from ..kernels import homotopy as kernel
 from ..kernels.cholesky_update import solve_lower, solve_upper
-from ..kernels.random import random_state
+from ..kernels.random import State, random_state
 from ..result import Status
 from ..run import Run
 from .outlier_state import OutlierState
+from .svm_interior import LARGEST_D, interior_point
+
+Array = NDArray[np.float64]
 
 TOLERANCE = 1e-3
 SWEEPS = 1000
+FIRST_SWEEPS = 50  # an easy problem needs fewer; others go to the interior point
 STEPS_A_POINT = 200
 CHUNK = 100_000_000  # multiplications between two questions whether to stop
 NULL = 1e-9  # kernel case: relative Schur complement below which a point counts as dependent
@@ -23,7 +27,7 @@ NULL = 1e-9  # kernel case: relative Schur complement below which a point counts
 def solve_svm(state: OutlierState, run: Run) -> Status | None:
     """Put `state` at the exact solution of the SVM with the hinge loss (theta = 1).
 
-    Descent gives multipliers near the optimum. They are exactly optimal for shifted levels p_i (the margin itself where
+    Descent or interior point gives multipliers near the optimum. They are exactly optimal for shifted levels p_i (the margin itself where
     0 < a_i < C_i; beyond the margin by a random slack where a bound is violated), and the homotopy moves the levels to 1.
     Returns why it stopped at what descent had reached, or None.
     """
@@ -34,7 +38,9 @@ def solve_svm(state: OutlierState, run: Run) -> Status | None:
     low = state.a <= 0
     state.state[:] = np.where(free, kernel.EDGE, np.where(low, kernel.RIGHT, kernel.LEFT))
     levels = 1.0 + state.jitter * state.shift
-    slack = TOLERANCE * np.random.default_rng(run.seed).uniform(0.5, 1.0, n)
+    wrong = np.where(low, levels - state.m, np.where(free, 0.0, state.m - levels))
+    # Of the size of the violations: the shorter the way of the levels, the fewer points change their state on it.
+    slack = max(float(wrong.max()), state.jitter) * np.random.default_rng(run.seed).uniform(0.5, 1.0, n)
     state.p = np.where(low & (state.m < levels), state.m - slack, levels)
     state.p = np.where(~low & ~free & (state.m > levels), state.m + slack, state.p)
     state.p[free] = state.m[free]
@@ -46,25 +52,43 @@ def solve_svm(state: OutlierState, run: Run) -> Status | None:
 
 
 def _descend(state: OutlierState, run: Run) -> Status | None:
-    """Coordinate descent to TOLERANCE, or as far as sweeps and time allow."""
+    """Near the optimum, to TOLERANCE or as far as sweeps and time allow; returns why it stopped early, or None."""
+    return _descend_linear(state, run) if state.linear else _descend_kernel(state, run)
+
+
+def _descend_linear(state: OutlierState, run: Run) -> Status | None:
+    w = np.zeros(state.Z.shape[1])
+    random = random_state(run.seed)
+    done, status = _sweep(state, w, FIRST_SWEEPS, random, run)
+    if not done and status is None:
+        if len(w) <= LARGEST_D:
+            state.a = interior_point(state.Z, state.C, 1e-9, run.stop)
+            w = state.Z.T @ state.a
+        _, status = _sweep(state, w, SWEEPS, random, run)
+    support = np.flatnonzero(state.a)
+    state.m = state.product(support, state.a[support])[1]
+    return status
+
+
+def _sweep(state: OutlierState, w: Array, sweeps: int, random: State, run: Run) -> tuple[bool, Status | None]:
+    """Coordinate descent from state.a with w = Z'a, which moves along: (whether TOLERANCE was reached, why it stopped)."""
+    lower = np.zeros(len(state.C))
+    chunk = max(1, min(sweeps, CHUNK // max(1, state.Z.size)))
+    for _ in range(0, sweeps, chunk):
+        used, _ = dual_coordinate.linear_descent(
+            state.Z, lower, state.C, state.a, w, state.diagonal, TOLERANCE, chunk, random
+        )
+        status = run.stop()
+        if used < chunk or status is not None:
+            return used < chunk, status
+    return False, None
+
+
+def _descend_kernel(state: OutlierState, run: Run) -> Status | None:
     n = len(state.C)
     lower = np.zeros(n)
-    status: Status | None = None
-    if state.linear:
-        w = np.zeros(state.Z.shape[1])
-        random = random_state(run.seed)
-        chunk = max(1, min(SWEEPS, CHUNK // max(1, state.Z.size)))
-        for _ in range(0, SWEEPS, chunk):
-            used, _ = dual_coordinate.linear_descent(
-                state.Z, lower, state.C, state.a, w, state.diagonal, TOLERANCE, chunk, random
-            )
-            status = run.stop()
-            if used < chunk or status is not None:
-                break
-        support = np.flatnonzero(state.a)
-        state.m = state.product(support, state.a[support])[1]
-        return status
     chunk = max(1, CHUNK // max(1, n))
+    status: Status | None = None
     for _ in range(0, STEPS_A_POINT * n, chunk):
         used, _ = dual_coordinate.kernel_descent(
             state.Z, lower, state.C, state.a, state.m, state.diagonal, TOLERANCE, chunk
