@@ -24,8 +24,8 @@ A script holds its functions, its list of cases and its report, and ends in `mai
     if __name__ == "__main__":
         study.main()
 
-Run it from the repository's root with `python -m benchmarks.exact`: `--quick` (the default) or `--full`, `--jobs N`,
-`--repeats N`, `--only TEXT`, `--fresh`, `--no-write`.
+Run it from the repository's root with `python -m benchmarks.exact`: `--quick` (the default; one repetition) or `--full`,
+`--jobs N`, `--repeats N`, `--only TEXT`, `--fresh`, `--no-write`.
 
 * A *cell* is one repetition of one case. Each finished cell is one JSON file under `benchmarks/.cache/<study>/`, written
   by an atomic rename: a killed run goes on where it stopped, and `--fresh` forgets what was there.
@@ -202,12 +202,12 @@ class Study:
         size.add_argument("--quick", action="store_true", help="the small list of cases (default)")
         size.add_argument("--full", action="store_true", help="all cases")
         parser.add_argument("--jobs", type=int, default=1, help="cells at a time, through joblib")
-        parser.add_argument("--repeats", type=int, default=self.repeats, help="repetitions of each case")
+        parser.add_argument("--repeats", type=int, help=f"of each case; {self.repeats} with --full, else one")
         parser.add_argument("--only", default="", help="only cases whose description contains this text")
         parser.add_argument("--fresh", action="store_true", help="forget cached cells of these cases first")
         parser.add_argument("--no-write", action="store_true", help="print the section, leave RESULTS.md alone")
         given = parser.parse_args(argv)
-        self.repeats = given.repeats
+        self.repeats = given.repeats or (self.repeats if given.full else 1)
         chosen = [case for case in self.cases(given.full) if given.only in str(case)]
         if not chosen:
             parser.error(f"no case of study {self.name!r} contains {given.only!r}")

@@ -132,12 +132,12 @@ def _all_cases(full: bool) -> Iterator[Case]:
     for kernel in ("linear", "rbf"):
         for C in COSTS:
             for label, function in PEERS.items():
-                yield Case(label, function, {"kernel": kernel, "n": 4000 if full else 1000, "C": C})
+                yield Case(label, function, {"kernel": kernel, "n": 4000 if full else 400, "C": C})
     for kernel in ("linear", "rbf"):
-        n = 1000 if full else 200
+        n = 1000 if full else 100
         yield Case("OP-s", op_s, {"kernel": kernel, "n": n, "C": 1.0})
         yield Case("OSQP each QP", osqp_each, {"kernel": kernel, "n": n, "C": 1.0})
-    for n in SIZES if full else SIZES[:3]:
+    for n in SIZES if full else SIZES[:1]:
         for label in ("OP-s", "CCCP-s"):
             yield Case(label, PEERS[label], {"kernel": "linear", "n": n, "C": 1.0})
 

@@ -44,7 +44,7 @@ TAUS = {
     "w8a_train": (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1),
 }
 HOLDOUTS = {"heart_statlog": 30, "breast_wisconsin": 30, "spambase": 30, "w8a_train": 10}
-QUICK = {"heart_statlog": 12, "breast_wisconsin": 12}
+QUICK = {"heart_statlog": 4, "breast_wisconsin": 4}
 N_ROUNDS = 10
 
 # The paper's Table 2: CS-SVM, TopPush, SVM-pAUC, tau-Rank, 2 tau-Rank by tau.
