@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,7 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False, soft_wrap=True, markup=False)
+out = Console(highlight=False, soft_wrap=True, markup=False, width=None if sys.stdout.isatty() else 160)
 
 DataArgument = Annotated[Path, typer.Argument(help="A CSV, Parquet or LIBSVM file.")]
 TargetOption = Annotated[str | None, typer.Option(help="The label column.")]
@@ -89,13 +90,15 @@ def demo(
     solver: SolverOption = "highs",
     as_json_: JsonOption = False,
 ) -> None:
-    """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file."""
+    """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file and the data as CSV."""
     from sklearn.datasets import load_iris
 
     from . import models
     from . import solve as run_solve
+    from .saving import write_safely
 
-    check_writable(to)
+    data = to.with_suffix(".csv")
+    check_writable(to, data)
     iris = load_iris()
     two = iris.target > 0
     names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
@@ -106,21 +109,25 @@ def demo(
         subject_to=[models.FalsePositiveRate(at_most=0.02), models.MaxFeatures(2)],
         feature_names=names,
     )
+    species = iris.target_names[iris.target[two]]
+    rows = [",".join([*map(str, x), label]) for x, label in zip(iris.data[two].tolist(), species, strict=True)]
+    write_safely(data, "\n".join([",".join([*names, "species"]), *rows, ""]).encode())
     if as_json_:
         problem.write(to)
-        print(json.dumps({**result_as_json(run_solve(problem, solver)), "written": str(to)}))
+        print(json.dumps({**result_as_json(run_solve(problem, solver)), "written": str(to), "data": str(data)}))
         return
     out.print("Iris, versicolor against virginica, from scikit-learn:\n")
     out.print(str(problem))
     result = run_solve(problem, solver, progress=sys.stderr.isatty())
     out.print(f"\n{result}")
     weights = ", ".join(f"{name} {w:+.4g}" for name, w in zip(names, result.values["w"], strict=True) if w)
-    errors = int(np.sum(problem.predict(result.values) != iris.target_names[iris.target[two]]))
+    errors = int(np.sum(problem.predict(result.values) != species))
     out.print(f"  rule        {weights}, offset {float(result.values['b']):+.4g}")
     out.print(f"  predict     {errors} of {len(problem.y_pm1)} points wrong, recounted with the rule above")
     out.print(f"  scope       {result.extra.get('scope', '')}")
     problem.write(to)
     out.print(f"  model       written to {to} (names in {to.with_suffix('.names.json')})")
+    out.print(f"  data        written to {data}, to go on with: mipclass fit {data} --target species")
 
 
 @app.command()
@@ -408,10 +415,18 @@ def reproduce(
         raise typer.Exit(EXIT_ERROR)
 
 
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
+    print(f"mipclass: warning: {message}", file=sys.stderr)
+
+
 def main() -> None:
-    """Entry point: package errors become one line on stderr and exit code 1."""
+    """Entry point: package errors become one line on stderr and exit code 1, warnings one line each."""
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app()
     except MipclassError as err:
         print(f"mipclass: {err}", file=sys.stderr)
         sys.exit(EXIT_ERROR)

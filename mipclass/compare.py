@@ -8,6 +8,7 @@ lower bound on the errors of any linear rule.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +24,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from .data import Array, check_data
 from .driver import solve
-from .errors import InvalidInputError
+from .errors import InvalidInputError, MipclassWarning
 from .estimators.outlier_path import OutlierPathSVC
 from .estimators.polyhedral import PolyhedralClassifier
 from .estimators.rgd_tree import RGDTreeSVC
@@ -196,7 +197,9 @@ def _measure(
 def _fold(
     contender: Contender, X: Array, y: NDArray[Any], classes: NDArray[Any], train: Any, test: Any
 ) -> tuple[float, float, str]:
-    model = _tuned(contender, X[train], y[train])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MipclassWarning)  # of parts of the data; the fit to all rows may still warn
+        model = _tuned(contender, X[train], y[train])
     wrong = model.predict(X[test]) != y[test]
     negative = y[test] == classes[0]
     step = _last(model)
@@ -212,7 +215,11 @@ def _tuned(contender: Contender, X: Array, y: NDArray[Any]) -> Any:
     step = pipeline.steps[-1][0]
     grid = {f"{step}__{key}": list(values) for key, values in contender.grid.items()}
     inner = StratifiedKFold(3, shuffle=True, random_state=0)
-    return GridSearchCV(pipeline, grid, cv=inner, error_score="raise").fit(X, y).best_estimator_
+    search = GridSearchCV(pipeline, grid, cv=inner, error_score="raise", refit=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MipclassWarning)
+        search.fit(X, y)
+    return pipeline.set_params(**search.best_params_).fit(X, y)
 
 
 def _last(model: Any) -> Any:

@@ -66,6 +66,8 @@ def test_demo_proves_and_writes(tmp_path: Path) -> None:
     assert "objective 5, bound 5" in done.stdout
     assert "5 of 100 points wrong" in done.stdout
     assert "Subject To" in (tmp_path / "demo.lp").read_text()
+    rows = (tmp_path / "demo.csv").read_text().splitlines()
+    assert (len(rows), rows[0].split(",")[-1], rows[-1].split(",")[-1]) == (101, "species", "virginica")
 
 
 def test_export_then_solve(mipclass: Call, table: Path, tmp_path: Path) -> None:
