@@ -34,6 +34,9 @@ out = Console(highlight=False, soft_wrap=True, markup=False, width=None if sys.s
 DataArgument = Annotated[Path, typer.Argument(help="A CSV, Parquet or LIBSVM file.")]
 TargetOption = Annotated[str | None, typer.Option(help="The label column.")]
 PositiveOption = Annotated[str | None, typer.Option(help="The positive label; the larger in sort order if left out.")]
+OneHotOption = Annotated[
+    bool, typer.Option("--one-hot", help="Turn text columns into columns of 0 and 1, one for each value but the first.")
+]
 ModelOption = Annotated[
     str, typer.Option(help="zero-one, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge or hinge-l1.")
 ]
@@ -135,6 +138,7 @@ def fit(
     data: DataArgument,
     target: TargetOption = None,
     positive: PositiveOption = None,
+    one_hot: OneHotOption = False,
     model: ModelOption = "zero-one",
     solver: SolverOption = "auto",
     time_limit: TimeOption = None,
@@ -157,7 +161,7 @@ def fit(
     check_writable(to, certificate)
     if to is not None and to.suffix != ".json":
         raise InvalidInputError(f"--out must end in .json; got {to.name!r}.")
-    table = read_table(data, target).with_positive(positive)
+    table = read_table(data, target, one_hot=one_hot).with_positive(positive)
     progress = sys.stderr.isatty() and not as_json_
     estimator = estimator_for(model, solver, time_limit, fpr, max_features, integer, progress)
     fitted = FittedTable.fit(estimator, table, scaled=scale and model != "zero-one")
@@ -211,7 +215,7 @@ def predict(
         raise InvalidInputError(
             f"{model.name} holds a {type(fitted).__name__}; predict takes what `mipclass fit --out` saved."
         )
-    table = read_table(data, ignore=fitted.target)
+    table = read_table(data, ignore=fitted.target, categories=fitted.categories)
     labels = fitted.predict(table)
     if as_json_:
         print(json.dumps({"labels": as_json(labels), "scores": as_json(fitted.scores(table))}))
@@ -265,6 +269,7 @@ def export(
     to: Annotated[Path, typer.Option(help="The .lp or .mps file to write.")],
     target: TargetOption = None,
     positive: PositiveOption = None,
+    one_hot: OneHotOption = False,
     model: ModelOption = "zero-one",
     fpr: FprOption = None,
     max_features: FeaturesOption = None,
@@ -278,7 +283,9 @@ def export(
     from .tables import read_table
 
     check_writable(to)
-    problem = declared(read_table(data, target).with_positive(positive), model, fpr, max_features, integer, C)
+    problem = declared(
+        read_table(data, target, one_hot=one_hot).with_positive(positive), model, fpr, max_features, integer, C
+    )
     problem.write(to, indicators=indicators)
     program = problem.program()
     if as_json_:
@@ -293,6 +300,7 @@ def compare(
     data: DataArgument,
     target: TargetOption = None,
     positive: PositiveOption = None,
+    one_hot: OneHotOption = False,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
     fpr: Annotated[float, typer.Option(help="The false-positive limit of tau-FPL.")] = 0.05,
     folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
@@ -312,8 +320,7 @@ def compare(
         raise InvalidInputError(
             "the report has pictures, which need matplotlib: pip install 'mipclass[plot]', or leave --report out."
         )
-    table = read_table(data, target)
-    table = table.with_positive(positive)
+    table = read_table(data, target, one_hot=one_hot).with_positive(positive)
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")
     tell = (lambda name: print(f"{name} ...", file=sys.stderr)) if sys.stderr.isatty() else None
@@ -354,6 +361,7 @@ def verify(
     data: DataArgument,
     target: TargetOption = None,
     positive: PositiveOption = None,
+    one_hot: OneHotOption = False,
     as_json_: JsonOption = False,
 ) -> None:
     """Check a certificate against the data, in exact arithmetic."""
@@ -362,7 +370,7 @@ def verify(
 
     if not certificate.is_file():
         raise InvalidInputError(f"there is no file {str(certificate)!r}.")
-    table = read_table(data, target).with_positive(positive)
+    table = read_table(data, target, one_hot=one_hot).with_positive(positive)
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")
     verdict = check(certificate, table.X, table.y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .data import Array, check_data
 from .errors import InvalidInputError
-from .tables import Table
+from .tables import Categories, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class FittedTable:
 
     `mean` and `scale` standardise the columns before the estimator sees them; None for estimators whose optimum does not
     depend on units. `classes` are the (negative, positive) labels when the positive one was named: the estimator then
-    knows them as 0 and 1.
+    knows them as 0 and 1. `categories` says how text columns became numbers.
     """
 
     estimator: Any
@@ -29,6 +29,7 @@ class FittedTable:
     mean: Array | None = None
     scale: Array | None = None
     classes: tuple[Any, Any] | None = None
+    categories: Categories = field(default_factory=dict)
 
     @classmethod
     def fit(cls, estimator: Any, table: Table, *, scaled: bool) -> FittedTable:
@@ -41,7 +42,7 @@ class FittedTable:
                 raise InvalidInputError("sparse data cannot be centred; use --no-scale.")
             mean, scale = table.X.mean(axis=0), table.X.std(axis=0)
             scale = np.where(scale > 0, scale, 1.0)
-        fitted = cls(estimator, table.feature_names, table.target, mean, scale, table.classes)
+        fitted = cls(estimator, table.feature_names, table.target, mean, scale, table.classes, dict(table.categories))
         estimator.fit(fitted._scaled(table.X), table.y)
         return fitted
 

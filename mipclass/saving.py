@@ -35,6 +35,7 @@ from .model import Constraint
 from .result import Result, Status
 
 FORMAT, VERSION = "mipclass", 1
+TABLE_FIELDS = ("feature_names", "target", "mean", "scale", "classes", "categories")
 INLINE = 10_000
 """Arrays with more numbers than this go to the .npz file."""
 MAX_BYTES = 2**30
@@ -120,8 +121,7 @@ def _estimator_document(estimator: Any, stored: dict[str, NDArray[Any]]) -> dict
 
 
 def _table_document(fitted: FittedTable, stored: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    names = ("feature_names", "target", "mean", "scale", "classes")
-    own = {name: _encode(getattr(fitted, name), stored, f"table_{name}") for name in names}
+    own = {name: _encode(getattr(fitted, name), stored, f"table_{name}") for name in TABLE_FIELDS}
     return {**own, "estimator": _estimator_document(fitted.estimator, stored)}
 
 
@@ -279,7 +279,7 @@ def _decode_estimator(document: dict[str, Any], arrays: Mapping[str, NDArray[Any
 
 
 def _decode_table(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FittedTable:
-    own = {name: _decode(document[name], arrays) for name in ("feature_names", "target", "mean", "scale", "classes")}
+    own = {name: _decode(document[name], arrays) for name in TABLE_FIELDS}
     return FittedTable(_decode_estimator(document["estimator"], arrays), **own)
 
 

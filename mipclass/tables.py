@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,11 @@ from numpy.typing import NDArray
 from .errors import ReadError
 
 MAX_BYTES = 2**31
+MOST_CATEGORIES = 100
 _SEPARATORS = ",;\t|"
+
+Categories = Mapping[str, tuple[str, ...]]
+"""The values of each text column, in order; all but the first become a column of 0 and 1 named `column=value`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +28,7 @@ class Table:
 
     classes : (negative, positive) labels when the positive one was named; y then holds 0 and 1.
     absent_is_zero : whether a column that the file does not mention holds zeros (LIBSVM).
+    categories : how text columns became numbers.
     """
 
     X: Any
@@ -31,6 +37,7 @@ class Table:
     target: str | None
     classes: tuple[Any, Any] | None = None
     absent_is_zero: bool = False
+    categories: Categories = field(default_factory=dict)
 
     @property
     def labels(self) -> NDArray[Any] | None:
@@ -52,12 +59,22 @@ class Table:
         return replace(self, y=(self.y == same[0]).astype(np.int64), classes=(others[0], same[0]))
 
 
-def read_table(path: str | Path, target: str | None = None, *, ignore: str | None = None) -> Table:
+def read_table(
+    path: str | Path,
+    target: str | None = None,
+    *,
+    ignore: str | None = None,
+    one_hot: bool = False,
+    categories: Categories | None = None,
+) -> Table:
     """Read a data file by its ending: .csv/.tsv/.txt, .parquet, .svm/.libsvm.
 
     target : name of the label column (LIBSVM files carry their labels and need none).
     ignore : a column to leave out if it is there, such as the label column of data to predict.
+    one_hot : whether columns with text become columns of 0 and 1, one for each value but the first in sort order.
+    categories : the text columns and values of an earlier table; others are refused.
     """
+    encode = _Encoding(categories or {}, one_hot)
     path = Path(path)
     if not path.is_file():
         raise ReadError(f"there is no file {str(path)!r}.")
@@ -67,15 +84,15 @@ def read_table(path: str | Path, target: str | None = None, *, ignore: str | Non
         )
     ending = path.suffix.lower()
     if ending in (".csv", ".tsv", ".txt"):
-        return _from_csv(path, target, ignore)
+        return _from_csv(path, target, ignore, encode)
     if ending == ".parquet":
-        return _from_parquet(path, target, ignore)
+        return _from_parquet(path, target, ignore, encode)
     if ending in (".svm", ".libsvm", ".svmlight"):
         return _from_libsvm(path)
     raise ReadError(f"{path.name}: unknown ending {ending!r}; .csv, .tsv, .txt, .parquet, .svm and .libsvm are read.")
 
 
-def _from_csv(path: Path, target: str | None, ignore: str | None) -> Table:
+def _from_csv(path: Path, target: str | None, ignore: str | None, encode: _Encoding) -> Table:
     try:
         text = path.read_text(encoding="utf-8-sig")  # -sig: spreadsheets like to write a byte-order mark
     except UnicodeDecodeError as err:
@@ -102,10 +119,10 @@ def _from_csv(path: Path, target: str | None, ignore: str | None) -> Table:
         if len(row) != len(header):
             raise ReadError(f"{path.name}, line {number}: {len(row)} values for {len(header)} columns.")
     columns = {name: [row[j].strip() for row in rows[1:]] for j, name in enumerate(header)}
-    return _split(path.name, columns, target, ignore)
+    return _split(path.name, columns, target, ignore, encode)
 
 
-def _from_parquet(path: Path, target: str | None, ignore: str | None) -> Table:
+def _from_parquet(path: Path, target: str | None, ignore: str | None, encode: _Encoding) -> Table:
     try:
         import pandas as pd
     except ImportError as err:
@@ -114,7 +131,7 @@ def _from_parquet(path: Path, target: str | None, ignore: str | None) -> Table:
         frame = pd.read_parquet(path)
     except Exception as err:
         raise ReadError(f"{path.name} cannot be read as Parquet: {err}") from err
-    return _split(path.name, {str(name): frame[name].tolist() for name in frame.columns}, target, ignore)
+    return _split(path.name, {str(name): frame[name].tolist() for name in frame.columns}, target, ignore, encode)
 
 
 def _from_libsvm(path: Path) -> Table:
@@ -131,7 +148,38 @@ def _from_libsvm(path: Path) -> Table:
     return Table(X, y, tuple(f"x{j + 1}" for j in range(X.shape[1])), "label", absent_is_zero=True)
 
 
-def _split(name: str, columns: dict[str, list[Any]], target: str | None, ignore: str | None) -> Table:
+class _Encoding:
+    """Which columns are text: those of `known` and, if `any_text`, those that hold something else than numbers."""
+
+    def __init__(self, known: Categories, any_text: bool) -> None:
+        self.known, self.any_text = known, any_text
+        self.used: dict[str, tuple[str, ...]] = {}
+
+    def columns(self, file: str, column: str, values: list[Any]) -> dict[str, NDArray[np.float64]]:
+        """The numbers by name that a column of the file stands for."""
+        if column not in self.known and (not self.any_text or all(map(_is_number, values))):
+            return {column: _numbers(file, column, values)}
+        texts = ["" if value is None else str(value) for value in values]
+        for line, text in enumerate(texts, start=2):
+            if text in ("", "nan"):
+                raise ReadError(f"{file}, line {line}: column {column!r} is missing. Impute missing values first.")
+        found = self.known.get(column) or tuple(sorted(set(texts)))
+        if len(found) > MOST_CATEGORIES:
+            raise ReadError(
+                f"{file}: column {column!r} holds {len(found)} different texts, more than {MOST_CATEGORIES}; leave it out or group them."
+            )
+        for line, text in enumerate(texts, start=2):
+            if text not in found:
+                raise ReadError(
+                    f"{file}, line {line}: column {column!r} holds {text!r}; the model knows {', '.join(found)}."
+                )
+        self.used[column] = found
+        return {f"{column}={one}": np.array([float(text == one) for text in texts]) for one in found[1:]}
+
+
+def _split(
+    name: str, columns: dict[str, list[Any]], target: str | None, ignore: str | None, encode: _Encoding
+) -> Table:
     if target is not None and target not in columns:
         raise ReadError(
             f"{name} has no column {target!r}; it has {', '.join(columns)}. Name the label column with --target."
@@ -139,9 +187,13 @@ def _split(name: str, columns: dict[str, list[Any]], target: str | None, ignore:
     features = [column for column in columns if column not in (target, ignore)]
     if not features:
         raise ReadError(f"{name} has no column besides the target; at least one feature is needed.")
-    X = np.column_stack([_numbers(name, column, columns[column]) for column in features])
+    numbers: dict[str, NDArray[np.float64]] = {}
+    for column in features:
+        numbers |= encode.columns(name, column, columns[column])
+    if not numbers:
+        raise ReadError(f"{name} has no column that tells rows apart; at least one feature is needed.")
     y = None if target is None else _labels(name, target, columns[target])
-    return Table(X, y, tuple(features), target)
+    return Table(np.column_stack(list(numbers.values())), y, tuple(numbers), target, categories=encode.used)
 
 
 def _numbers(name: str, column: str, values: list[Any]) -> NDArray[np.float64]:
@@ -150,7 +202,7 @@ def _numbers(name: str, column: str, values: list[Any]) -> NDArray[np.float64]:
             what = "is missing" if value in (None, "") else f"holds {value!r}, which is not a finite number"
             raise ReadError(
                 f"{name}, line {line}: column {column!r} {what}. Impute missing values and encode text "
-                "(e.g. one column of 0/1 for each category) first."
+                "(--one-hot makes a column of 0/1 for each category) first."
             )
     return np.array([float(value) for value in values])
 

@@ -304,6 +304,29 @@ def test_the_positive_class_can_be_named(mipclass: Call, table: Path, tmp_path: 
     assert json.loads(compared.stdout)["positive"] == "ill"
 
 
+def test_text_columns_become_zeros_and_ones_on_request(mipclass: Call, tmp_path: Path) -> None:
+    lines = ["size,colour,y", "1,red,n", "2,red,n", "1,blue,p", "2,blue,p", "3,green,n", "1,green,n"]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    refused = mipclass("fit", "t.csv", "--target", "y")
+    assert (refused.returncode, "--one-hot" in refused.stderr) == (1, True)
+    options = ["--target", "y", "--one-hot"]
+    done = mipclass("fit", "t.csv", *options, "--out", "m.json", "--certificate", "c.json", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert set(answer["rule"]) == {"size", "colour=green", "colour=red", "(offset)"}
+    assert answer["training_errors"] == 0
+    assert mipclass("verify", "c.json", "t.csv", *options).returncode == 0
+    (tmp_path / "new.csv").write_text("colour,size\nblue,2\nred,1\n")
+    assert mipclass("predict", "m.json", "new.csv").stdout.split() == ["p", "n"]
+    (tmp_path / "odd.csv").write_text("colour,size\nviolet,2\n")
+    odd = mipclass("predict", "m.json", "odd.csv")
+    assert (odd.returncode, "'violet'; the model knows blue, green, red" in odd.stderr) == (1, True)
+    (tmp_path / "ids.csv").write_text("id,y\n" + "".join(f"a{k},{k % 2}\n" for k in range(101)))
+    assert "101 different texts" in mipclass("fit", "ids.csv", *options).stderr
+    (tmp_path / "hole.csv").write_text("a,y\nx,0\n,1\n")
+    assert "line 3: column 'a' is missing" in mipclass("fit", "hole.csv", *options).stderr
+
+
 def test_libsvm_columns_that_a_file_does_not_mention_are_zero(mipclass: Call, tmp_path: Path) -> None:
     (tmp_path / "train.svm").write_text("1 1:2 3:1\n-1 1:1 3:-1\n1 2:1 3:2\n-1 2:3 3:-2\n")
     assert mipclass("fit", "train.svm", "--positive", "-1", "--out", "m.json").returncode == 0
