@@ -195,8 +195,8 @@ class Study:
         root = Path(os.environ.get("MIPCLASS_BENCH_CACHE", HERE / ".cache"))
         self.cache = Path(self.cache) if self.cache is not None else root / self.name
 
-    def main(self, argv: Sequence[str] | None = None, *, show: Callable[[str], Any] = print) -> int:
-        """The command line of a study; `show` prints its section. Ends the process with code 1 when a case failed."""
+    def main(self, argv: Sequence[str] | None = None) -> int:
+        """The command line of a study; ends the process with code 1 when a case failed."""
         parser = argparse.ArgumentParser(description=self.title)
         size = parser.add_mutually_exclusive_group()
         size.add_argument("--quick", action="store_true", help="the small list of cases (default)")
@@ -214,7 +214,7 @@ class Study:
         results = self.run(chosen, jobs=given.jobs, fresh=given.fresh)
         section = self.section(results, full=given.full)
         self.last.failures, self.last.section = tuple(results.errors()), section
-        show(section)
+        print(section)
         if not given.no_write and not given.only:
             self.last.written = self.write(section, full=given.full)
         if results.errors():

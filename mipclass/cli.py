@@ -5,9 +5,13 @@ Exit codes: 0 did what was asked, 1 error, 2 usage, 3 not proven although --requ
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,6 +72,22 @@ def result_as_json(result: Result) -> dict[str, Any]:
     why = ["status", "claim", "objective", "bound", "gap", "recounted", "certified"]
     names = [*why, "seconds", "nodes", "iterations", "solver", "version", "raw_status", "values"]
     return {name: as_json(getattr(result, name)) for name in names}
+
+
+@contextmanager
+def only_answers_on_stdout() -> Iterator[None]:
+    """Send what is printed within, also by solvers written in C, to stderr: machines read stdout."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        with suppress(OSError, AttributeError, TypeError):  # no such library on this system
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def exit_code(result: Result, require_proof: bool) -> int:
@@ -406,15 +426,9 @@ def reproduce(
         return
     if not all_ and not name:
         raise InvalidInputError("name a study, or use --all; --list shows them.")
-    done = run_studies(
-        list(known) if all_ else list(name or ()),
-        full=full,
-        jobs=jobs,
-        dask=dask,
-        fresh=fresh,
-        write=write,
-        show=lambda section: print(section, file=sys.stderr if as_json_ else sys.stdout),
-    )
+    names = list(known) if all_ else list(name or ())
+    with only_answers_on_stdout() if as_json_ else nullcontext():
+        done = run_studies(names, full=full, jobs=jobs, dask=dask, fresh=fresh, write=write)
     failed = [run.study for run in done if run.failures]
     if as_json_:
         print(json.dumps([as_json(asdict(run)) for run in done]))

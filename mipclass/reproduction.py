@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -66,12 +66,8 @@ def reproduce(
     dask: str | None = None,
     fresh: bool = False,
     write: bool = True,
-    show: Callable[[str], Any] = print,
 ) -> list[StudyRun]:
-    """Run studies one after the other; a study with failed cases does not keep the others from running.
-
-    `show` prints the section of each when it is done.
-    """
+    """Run studies one after the other; a study with failed cases does not keep the others from running."""
     known = studies()
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -86,7 +82,7 @@ def reproduce(
         for name in names:
             study = import_module(f"benchmarks.{name}").study
             try:
-                study.main(arguments, show=show)
+                study.main(arguments)
             except SystemExit as stop:  # how a study ends when a case failed
                 if not study.last.failures:
                     raise InvalidInputError(f"study {name!r} ended with {stop.code!r} before it ran.") from stop

@@ -31,6 +31,7 @@ LOG = Path(__file__).with_name("log.txt")
 
 def square(k):
     time.sleep(0.15)
+    os.write(1, b"a solver's own words\\\\n")
     if k == 5 and os.environ.get("KILL_ONCE") and not LOG.with_name("killed").exists():
         LOG.with_name("killed").touch()
         os._exit(9)
