@@ -30,6 +30,44 @@ def test_equal_to_enumeration_and_certified(seed, kind, solver):
     assert weights[predictions != np.where(y > 0, problem.classes[1], problem.classes[0])].sum() == result.objective
 
 
+FIVE_OR_SIX = {"dimensions": (5, 6), "points": (8, 10)}
+
+
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), solver=st.sampled_from(["exact", "box", "iis"]))
+@settings(max_examples=15, deadline=None)
+def test_equal_to_enumeration_in_five_and_six_dimensions(seed, kind, solver):
+    X, y, weights = tiny_instance(seed, kind, **FIVE_OR_SIX)
+    result = mipclass.solve(models.zero_one(X, y, sample_weight=weights), solver=solver, options=FAST)
+    assert result.certified
+    assert result.claim == "proven"
+    assert result.objective == result.bound == least_loss(X, y, weights)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [5, 6])
+def test_equal_to_a_mip_in_five_and_six_dimensions(d, kind):
+    """Points enough for losses beyond one, which enumeration would take long to reach."""
+    X, y, weights = tiny_instance(d, kind, dimensions=(d, d), points=(18, 18))
+    truth = mipclass.solve(models.zero_one(X, y, sample_weight=weights), solver="highs")
+    assert truth.claim == "proven"
+    assert truth.objective > 1
+    for solver in ("box", "iis", "exact"):
+        result = mipclass.solve(models.zero_one(X, y, sample_weight=weights), solver=solver, options=FAST)
+        assert result.certified
+        assert result.objective == result.bound == truth.objective
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("solver", ["exact", "box", "iis"])
+def test_five_and_six_dimensions_on_many(kind, solver):
+    for seed in range(20):
+        X, y, weights = tiny_instance(seed, kind, **FIVE_OR_SIX)
+        result = mipclass.solve(models.zero_one(X, y, sample_weight=weights), solver=solver, options=FAST)
+        assert result.certified
+        assert result.objective == result.bound == least_loss(X, y, weights), (kind, seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("solver", ["exact", "box", "iis"])

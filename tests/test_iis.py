@@ -46,8 +46,8 @@ def test_every_support_is_irreducible(seed, kind):
             assert some_rule(np.delete(rows, k, axis=0), Statement(np.ones(len(rows) - 1)))
 
 
-def constrained(seed: int, kind: str, what: str) -> models.Model:
-    X, y, weights = tiny_instance(seed, kind)
+def constrained(seed: int, kind: str, what: str, **size: tuple[int, int]) -> models.Model:
+    X, y, weights = tiny_instance(seed, kind, **size)
     names = [f"x{j}" for j in range(X.shape[1])]
     if what == "neyman-pearson":
         rate = [0.0, 0.34, 0.5][seed % 3]
@@ -81,6 +81,15 @@ def test_constrained_problems_equal_enumeration(seed, kind, what):
     assert result.claim == "proven"
     assert result.certified
     assert not problem.violations(result.values)
+
+
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), what=st.sampled_from(CONSTRAINED))
+@settings(max_examples=15, deadline=None)
+def test_constrained_problems_in_five_and_six_dimensions(seed, kind, what):
+    problem = constrained(seed, kind, what, dimensions=(5, 6), points=(8, 9))
+    result = mipclass.solve(problem, solver="iis", options={"local_steps": 200})
+    assert result.objective == result.bound == least_cost(np.asarray(problem.X), problem.y_pm1, statement_of(problem))
+    assert result.certified
 
 
 def test_agrees_with_highs_on_neyman_pearson():

@@ -38,11 +38,13 @@ def least_loss(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
     raise AssertionError("removing every point separates")
 
 
-def tiny_instance(seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """X, y, weights of 4-9 points in 1-4 dimensions of one of the KINDS, both classes present."""
+def tiny_instance(
+    seed: int, kind: str, dimensions: tuple[int, int] = (1, 4), points: tuple[int, int] = (4, 9)
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X, y, weights of 4-9 points in 1-4 dimensions (or other ranges, ends included) of one of the KINDS, both classes present."""
     rng = np.random.default_rng(seed)
-    d = int(rng.integers(1, 5))
-    n = int(rng.integers(4, 10))
+    d = int(rng.integers(dimensions[0], dimensions[1] + 1))
+    n = int(rng.integers(points[0], points[1] + 1))
     if kind == "gaussian":
         X = rng.standard_normal((n, d))
     elif kind == "binary":

@@ -140,6 +140,12 @@ def _moved_offset(at: Array, W: Array, data: ZeroOneData) -> float:
     return float(W[-1] + at[dropped] @ W[dropped])
 
 
+def plain_rule(task: Task, W: Array) -> tuple[Array, float]:
+    """A rule W = (w, b) over all features, finished: in the middle of its cell and without ties."""
+    data = prepare(task.X, task.y, task.statement.costs)
+    return _finished_rule(task, data, np.append(W[:-1][data.columns], _moved_offset(_some_point(task), W, data)))
+
+
 def _finished_rule(task: Task, data: ZeroOneData, W: Array) -> tuple[Array, float]:
     """W in the middle of its cell, in the user's units, without ties."""
     centred = recentre(data, W)

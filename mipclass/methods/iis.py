@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..model import Model
-from ..options import Options
+from ..options import Option, Options, one_of
 from ..result import Outcome, Status
 from ..run import Run
 from .base import Method
@@ -22,13 +22,24 @@ class IIS(Method):
 
     name: ClassVar[str] = "iis"
     promise: ClassVar[str] = "proven: exact with a checkable certificate when it finishes, a proven bound at any time"
-    options: ClassVar[Options] = PROOF_OPTIONS
+    options: ClassVar[Options] = {
+        **PROOF_OPTIONS,
+        "master": Option(
+            "own",
+            "'own' branch and bound, whose every bound is certified, or 'scip', whose bounds beyond the root's are SCIP's word",
+            one_of("own", "scip"),
+        ),
+    }
 
     def refuses(self, problem: Any) -> str | None:
         return refuse(problem, plain=False)
 
     def solve(self, problem: Model, run: Run) -> Outcome:
         task = Task.of(problem, run)
+        if run.options.get("master") == "scip":
+            from .iis_scip import prove_by_scip
+
+            return prove_by_scip(task, _starts(task) + _first_rule(task))
         if task.statement.is_plain:
             from .exact import prove_plain
 
@@ -75,6 +86,15 @@ def prove_constrained(task: Task) -> Outcome:
         infeasible=impossible,
         extra={"supports": len(engine.search.master.supports)},
     )
+
+
+def _first_rule(task: Task) -> list[np.ndarray]:
+    """The best rule of the local searches in the plain problem, which are made for it."""
+    from .exact import first_rule
+    from .zero_one_data import prepare
+
+    data = prepare(task.X, task.y, task.statement.costs)
+    return [first_rule(task, data)] if task.statement.is_plain and len(data.Z) else []
 
 
 def _starts(task: Task) -> list[np.ndarray]:

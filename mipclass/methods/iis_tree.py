@@ -109,7 +109,7 @@ class IISSearch:
     def _best_offset(self, W: Array) -> Array | None:
         """W with the offset that costs least among those that keep the limits; None without a free offset."""
         data = self.data
-        if data.sides or data.margin or data.Z.shape[1] < 2 or not (np.abs(data.Z[:, -1]) == 1).all():
+        if not data.n or data.sides or data.margin or data.Z.shape[1] < 2 or not (np.abs(data.Z[:, -1]) == 1).all():
             return None
         labels = data.Z[:, -1]
         products = (data.Z[:, :-1] * labels[:, None]) @ W[:-1]
@@ -170,7 +170,7 @@ class IISSearch:
         self.nodes += 1
         master.fix(np.array(node.wrong, dtype=np.intp), np.array(node.right, dtype=np.intp))
         is_root = node is self.root
-        if is_root and not self._cut_root(stop, on_progress):
+        if is_root and not self.cut_root(stop, on_progress):
             return False
         if self.best is not None and node.bound >= self.best:
             return True
@@ -207,7 +207,7 @@ class IISSearch:
                 node.point = self._branching_point(cover, node)
                 return True
 
-    def _cut_root(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
+    def cut_root(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
         """All that cuts from the middle of the covers give at the root; False when stopped."""
 
         def enough(relaxed: Relaxation) -> bool:
