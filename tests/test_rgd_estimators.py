@@ -96,6 +96,38 @@ def test_soft_margin_on_the_points_that_stay(noisy):
     np.testing.assert_allclose(clf.coef_, by_hand.coef_)
 
 
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+@pytest.mark.parametrize("fraction", [0.2, {0: 0.05, 1: 0.2}])
+def test_reselected_outliers_are_the_worst_to_the_soft_margin(fraction):
+    """Overlapping classes: the points left out at the end are those furthest on the wrong side, as many as asked for,
+    and the squared hinge on the points that stay is not above that of the tree's choice."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(120, 3)), np.repeat([0, 1], 60)
+    X[:, 0] += 1.2 * y
+    flipped = rng.choice(120, 15, replace=False)
+    y[flipped] = 1 - y[flipped]
+    first, again = (RGDTreeSVC(fraction, C=0.1, reselect=r, polish=False).fit(X, y) for r in (False, True))
+    assert (first.outliers_ != again.outliers_).any()
+    signs = np.where(y == 1, 1.0, -1.0)
+    groups = [y == 0, y == 1] if isinstance(fraction, dict) else [np.ones(120, dtype=bool)]
+    margins = signs * again.decision_function(X)
+    for group in groups:
+        assert (group & again.outliers_).sum() == (group & first.outliers_).sum()
+        assert margins[group & again.outliers_].max() <= margins[group & ~again.outliers_].min()
+
+    def objective(clf):
+        hinge = np.maximum(0, 1 - signs * clf.decision_function(X))[~clf.outliers_]
+        return 0.5 * (np.sum(clf.coef_**2) + np.sum(clf.intercept_**2)) + 0.1 * np.sum(hinge**2)
+
+    assert objective(again) < objective(first)
+
+
+def test_reselect_needs_a_soft_margin(noisy):
+    X, y, _ = noisy
+    with pytest.raises(InvalidInputError, match="give its C"):
+        RGDTreeSVC(reselect=True).fit(X, y)
+
+
 def test_tree_on_request(noisy):
     X, y, _ = noisy
     clf = RGDTreeSVC(keep_tree=True, height=4).fit(X, y)

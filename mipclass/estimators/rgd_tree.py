@@ -39,6 +39,8 @@ class RGDTreeSVC(LinearClassifier):
     polish : True for exact maximum margins on the points that stay, False for the tree's own slab, or a QP backend's name.
     C : None for the maximum margin; a number for a soft margin (squared hinge, C of scikit-learn's LinearSVC) on the points
         that stay, which helps where classes overlap beyond the outliers.
+    reselect : with C, leave out anew the points that lie worst to the soft margin, as many as the tree left out (of each
+        class, for a mapping), and fit again, until they stay the same.
     keep_tree : hand back the trees as a networkx DiGraph in `tree_`.
     time_limit : seconds, or None. progress : a line on stderr. random_state : seed.
 
@@ -46,8 +48,8 @@ class RGDTreeSVC(LinearClassifier):
     ----------
     coef_, intercept_ : the rule, in the user's units.
     outliers_ : boolean mask of the training points that were left out.
-    margin_ : width of the slab between the points that stay; 2/|coef_| unless C is given. Not positive when no slab was
-        found: then a warning was given and the rule is only the best direction seen.
+    margin_ : width of the slab between the points that stay; 2/|coef_| unless C is given (with reselect, of the points
+        that stayed first). Not positive when no slab was found: then a warning was given and the rule is only the best direction seen.
     tree_margin_ : width before the exact last step.
     result_, classes_, n_features_in_, feature_names_in_, tree_.
 
@@ -61,6 +63,8 @@ class RGDTreeSVC(LinearClassifier):
     """
 
     _sparse = True
+    outliers_: NDArray[np.bool_]
+    margin_: float
 
     def __init__(
         self,
@@ -75,6 +79,7 @@ class RGDTreeSVC(LinearClassifier):
         n_restarts: int = 1,
         polish: bool | str = True,
         C: float | None = None,
+        reselect: bool = False,
         keep_tree: bool = False,
         time_limit: float | None = None,
         progress: bool = False,
@@ -90,6 +95,7 @@ class RGDTreeSVC(LinearClassifier):
         self.n_restarts = n_restarts
         self.polish = polish
         self.C = C
+        self.reselect = reselect
         self.keep_tree = keep_tree
         self.time_limit = time_limit
         self.progress = progress
@@ -101,20 +107,45 @@ class RGDTreeSVC(LinearClassifier):
         _check_fraction(self.outlier_fraction)
         if self.C is not None and not self.C > 0:
             raise InvalidInputError(f"C must be a positive number or None; got {self.C!r}.")
+        if self.reselect and self.C is None:
+            raise InvalidInputError("reselect=True chooses outliers by the soft margin; give its C, e.g. C=1.0.")
         model = outlier_svm(X, y, _share(self.outlier_fraction), sample_weight=weights)
         self.result_ = _solve(self, model)
         extra = self.result_.extra
         _set_slab(self, extra, len(y))
         if self.C is not None:
-            kept = ~self.outliers_
-            soft = LinearSVC(C=self.C, dual=False).fit(X[kept], y[kept], sample_weight=weights[kept])
-            self.coef_, self.intercept_ = soft.coef_, np.atleast_1d(soft.intercept_)
+            self._fit_soft(X, y, weights)
         elif self.result_.values:
             self._set_rule(self.result_.values)
         else:
             a, c = extra["faces"]
             self._set_rule({"w": extra["direction"], "b": -(a + c) / 2})
         return self
+
+    def _fit_soft(self, X: Any, y: Any, weights: Array) -> None:
+        """The soft margin on the points that stay; with `reselect` until the points that are left out repeat."""
+        groups = (
+            [y == label for label in self.classes_]
+            if isinstance(self.outlier_fraction, Mapping)
+            else [np.ones(len(y), dtype=bool)]
+        )
+        leave = [float(weights[group & self.outliers_].sum()) for group in groups]
+        seen: set[bytes] = set()
+        while True:
+            kept = ~self.outliers_
+            soft = LinearSVC(C=self.C, dual=False).fit(X[kept], y[kept], sample_weight=weights[kept])
+            self.coef_, self.intercept_ = soft.coef_, np.atleast_1d(soft.intercept_)
+            seen.add(self.outliers_.tobytes())
+            if not self.reselect:
+                return
+            margins = np.where(y == self.classes_[1], 1.0, -1.0) * soft.decision_function(X)
+            worst = np.zeros(len(y), dtype=bool)
+            for group, total in zip(groups, leave, strict=True):
+                order = np.flatnonzero(group)[np.argsort(margins[group], kind="stable")]
+                worst[order[np.cumsum(weights[order]) <= total * (1.0 + 1e-12)]] = True
+            if worst.tobytes() in seen or len(np.unique(y[~worst])) < 2:
+                return
+            self.outliers_ = worst
 
 
 class RGDTreeOneClass(OutlierMixin, BaseEstimator):
