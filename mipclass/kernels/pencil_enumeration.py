@@ -19,39 +19,47 @@ FINISHED, PAUSED, CANDIDATE = 0, 1, 2
 
 
 @njit(cache=True)
-def reflector(source: Array, row: int, width: int, v: Array) -> bool:
-    """v <- unit vector such that x - 2 (x.v) v maps point `row` to a multiple of the first axis; False: it is zero."""
+def reflector(projected: Array, level: int, row: int, reflectors: Array) -> bool:
+    """reflectors[level] <- unit vector v such that x - 2 (x.v) v maps point `row` of that level to a multiple of the first axis.
+
+    False: the point is zero.
+    """
+    width = projected.shape[1] - level
     size = 0.0
     for j in range(width):
-        v[j] = source[j, row]
-        size += v[j] * v[j]
+        x = projected[level, j, row]
+        reflectors[level, j] = x
+        size += x * x
     size = np.sqrt(size)
     if size <= ON_ALL:
         return False
-    v[0] += size if v[0] >= 0.0 else -size
-    total = 0.0
+    # |x + sign(x_1) |x| e_1|^2 = 2 |x| (|x| + |x_1|)
+    first = reflectors[level, 0]
+    scale = 1.0 / np.sqrt(2.0 * size * (size + abs(first)))
+    reflectors[level, 0] = first + (size if first >= 0.0 else -size)
     for j in range(width):
-        total += v[j] * v[j]
-    for j in range(width):
-        v[j] /= np.sqrt(total)
+        reflectors[level, j] *= scale
     return True
 
 
 @njit(cache=True)
-def project(source: Array, target: Array, v: Array, width: int, twice: Array) -> None:
-    """target <- points of source reflected by v, without their first coordinate; source has `width` used lines."""
-    n = source.shape[1]
-    c = 2.0 * v[0]
+def project(projected: Array, level: int, reflectors: Array, twice: Array) -> None:
+    """The points of a level reflected, without their first coordinate, become the next level.
+
+    Levels are indexed, not sliced: for a few points the making of slices would take longer than the work.
+    """
+    n, width = projected.shape[2], projected.shape[1] - level
+    c = 2.0 * reflectors[level, 0]
     for i in range(n):
-        twice[i] = c * source[0, i]
+        twice[i] = c * projected[level, 0, i]
     for j in range(1, width):
-        c = 2.0 * v[j]
+        c = 2.0 * reflectors[level, j]
         for i in range(n):
-            twice[i] += c * source[j, i]
+            twice[i] += c * projected[level, j, i]
     for j in range(1, width):
-        c = v[j]
+        c = reflectors[level, j]
         for i in range(n):
-            target[j - 1, i] = source[j, i] - c * twice[i]
+            projected[level + 1, j - 1, i] = projected[level, j, i] - c * twice[i]
 
 
 @njit(cache=True)
@@ -115,6 +123,7 @@ def pencil_steps(
     m, n = projected.shape[1], projected.shape[2]
     levels = m - 2
     twice = np.empty(n)
+    a, b = projected[levels, 0], projected[levels, 1]
     done = 0
     while True:
         level = depth[0]
@@ -123,7 +132,6 @@ def pencil_steps(
         if done >= budget:
             return PAUSED
         if level == levels:
-            a, b = projected[level, 0], projected[level, 1]
             loss, low, high, side = sweep(a, b, weights, 0.0, target, False, state, work)
             done += 1
             counters[0] += 1
@@ -154,9 +162,9 @@ def pencil_steps(
         if only_needed and level == levels - 1 and not is_needed(fixed, levels):
             continue
         width = m - level
-        if not reflector(projected[level], fixed[level], width, reflectors[level]):
+        if not reflector(projected, level, fixed[level], reflectors):
             continue
-        project(projected[level], projected[level + 1], reflectors[level], width, twice)
+        project(projected, level, reflectors, twice)
         done += 1
         for k in range(level + 1):
             for j in range(width - 1):
