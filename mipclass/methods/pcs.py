@@ -218,7 +218,7 @@ def prioritised_search(
     start = least_squares_rule(Z, weights) if w0 is None else np.asarray(w0, dtype=np.float64)
     M = whitening(Z) if len(Z) else np.zeros((Z.shape[1], 0))
     rows = unit_rows(Z, M)
-    v = np.linalg.lstsq(M, start, rcond=None)[0]
+    v = np.linalg.solve(M, start) if M.shape[0] == M.shape[1] else np.linalg.lstsq(M, start, rcond=None)[0]
     order = np.argsort(np.abs(rows @ v), kind="stable")
     best: dict[str, Any] = {"w": start, "loss": count_loss(Z, weights, start)}
 
