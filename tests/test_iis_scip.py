@@ -114,3 +114,14 @@ def test_without_scip_the_way_out_is_named(monkeypatch):
     monkeypatch.setattr(ScipBackend, "is_installed", classmethod(lambda cls: False))
     with pytest.raises(SolverNotFoundError, match="own"):
         mipclass.solve(models.zero_one(*cloud(20, 2)), solver="iis", options=BY_SCIP)
+
+
+def test_a_candidate_without_a_rule_is_never_called_proven(monkeypatch):
+    from mipclass.methods.iis_scip import LazyCovers
+
+    monkeypatch.setattr(LazyCovers, "_errs_within", lambda self, W, wrong: False)
+    X, y = np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1]
+    result = mipclass.solve(models.zero_one(X, y), solver="iis", options=BY_SCIP)
+    assert result.claim == "heuristic"
+    assert result.certified  # the root's own bound, which is all that is left
+    assert result.bound < result.objective
