@@ -187,7 +187,13 @@ def _osqp_ends(results: Results) -> list[str]:
         f"{c.measured['status']} at {c.case.parameters['share']}n, {c.measured['away']:.1e} away from `exact`"
         for c in cells
     ]
-    return ["OSQP ended: " + "; ".join(dict.fromkeys(ends)) + "."] if ends else []
+    if not ends:
+        return []
+    return [
+        "OSQP ended: "
+        + "; ".join(dict.fromkeys(ends))
+        + ". Where it met its limit of 4000 iterations its time is a lower bound."
+    ]
 
 
 def report(results: Results) -> str:
