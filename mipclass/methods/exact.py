@@ -31,7 +31,7 @@ SMALL_LOSS = 20
 BOX_AT_MOST = 9  # features beyond which boxes are hopeless
 TURN = 12  # looks at the clock in the first turn
 MOST_STEPS = 3e8  # line searches times entries of the data: some seconds
-LOOKS = {"box": 1, "iis": 12}  # about as many looks take the same time
+LOOKS = {"box": 1, "iis": 24}  # about as many looks take the same time
 
 
 class Exact(Method):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 MOST_STEPS = 60
+LARGE = 800  # points from which on a step takes long enough to ask after each whether to stop
 EXACT = 1e-7  # violation of the equations, relative to the costs, that counts as none
 
 
@@ -74,8 +75,9 @@ class PackingLP:
 
     def solve(self, gap: float, stop: Callable[[], object]) -> bool:
         """Go on until the relative gap is closed (True) or `stop()` (False); call again to go on."""
+        often = 1 if len(self.e) >= LARGE else 12
         while self.steps < MOST_STEPS and not self.is_diverging and not self._is_solved(gap):
-            if stop():
+            if self.steps % often == 0 and stop():
                 return False
             if not self._step():
                 break

@@ -95,7 +95,7 @@ class Separator:
             supports, _, W = self.minimise(cost, cover, 1 - 1e-6)
             found.update(dict.fromkeys(supports))
             rules.append(W)
-            if len(found) >= enough or (stop is not None and k % 50 == 49 and stop()):
+            if len(found) >= enough or (stop is not None and k % 200 == 199 and stop()):
                 break
         return list(found), rules
 
