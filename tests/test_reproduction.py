@@ -71,9 +71,15 @@ def checkout(folder: Path) -> Path:
     return folder
 
 
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of a child that imports from `folder` and keeps its cells there, whatever cache the caller has set."""
+    kept = {name: value for name, value in os.environ.items() if name != "MIPCLASS_BENCH_CACHE"}
+    return {**kept, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+
+
 def start(folder: Path, dask: str = "") -> subprocess.Popen[bytes]:
     # The toy's checkout comes first, so that its `benchmarks` is the one that is found.
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+    environment = surroundings(folder)
     return subprocess.Popen(
         [sys.executable, "-c", RUN, str(folder), dask], cwd=folder, env=environment, stderr=subprocess.DEVNULL
     )
@@ -128,7 +134,7 @@ def test_a_run_as_json_for_machines(tmp_path: Path) -> None:
     folder = checkout(tmp_path / "toy")
     code = "import mipclass.cli, mipclass.reproduction as reproduction; from pathlib import Path; "
     code += f"reproduction.root = lambda: Path({str(folder)!r}); mipclass.cli.main()"
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+    environment = surroundings(folder)
     for computed in (12, 0):
         done = subprocess.run(
             [sys.executable, "-c", code, "reproduce", "toy", "--json"],
