@@ -10,13 +10,13 @@ from scipy.optimize import linprog
 from mipclass.certificate import Statement
 
 
-def some_rule(Z: np.ndarray, statement: Statement) -> bool:
-    """Whether a W gets all rows of Z right and keeps the side rows."""
+def some_rule(Z: np.ndarray, statement: Statement, room: float = 0.0) -> bool:
+    """Whether a W gets all rows of Z right and keeps the side rows; `room` is added to a margin of 1."""
     m = Z.shape[1]
     sides = [(a if statement.intercept else a[:-1], c) for a, c in statement.rows]
     if statement.margin:
         A = np.array([*(-Z), *(-a for a, _ in sides)]).reshape(-1, m)
-        b = np.array([-1.0] * len(Z) + [-c for _, c in sides])
+        b = np.array([-1.0 - room] * len(Z) + [-c for _, c in sides])
         answer = linprog(np.zeros(m), A_ub=A, b_ub=b, bounds=[(None, None)] * m, method="highs")
         assert answer.status in (0, 2)
         return answer.status == 0
@@ -28,7 +28,7 @@ def some_rule(Z: np.ndarray, statement: Statement) -> bool:
     return bool(answer.x[-1] > 1e-9)
 
 
-def least_cost(X: np.ndarray, y: np.ndarray, statement: Statement) -> float | None:
+def least_cost(X: np.ndarray, y: np.ndarray, statement: Statement, room: float = 0.0) -> float | None:
     """The least cost of a rule that keeps limits and rows; None when there is none."""
     Z = y[:, None] * (np.column_stack([X, np.ones(len(X))]) if statement.intercept else X)
     indices = range(len(Z))
@@ -39,6 +39,6 @@ def least_cost(X: np.ndarray, y: np.ndarray, statement: Statement) -> float | No
         if any(np.asarray(c)[wrong].sum() > at_most for c, at_most in statement.limits):
             continue
         keep = np.setdiff1d(np.arange(len(Z)), np.array(wrong, dtype=int))
-        if some_rule(Z[keep], statement):
+        if some_rule(Z[keep], statement, room):
             return float(cost[k])
     return None

@@ -78,6 +78,17 @@ def rank(rows: Integers) -> int:
     return found
 
 
+def exactly_at_least(A: NDArray[np.float64], W: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """a.W >= level for each row a, decided in rationals wherever float64 could be wrong."""
+    products = A @ W
+    doubt = (len(W) + 4) * np.finfo(float).eps * (np.abs(A) @ np.abs(W) + np.abs(level)) + np.finfo(float).tiny
+    holds = np.asarray(products >= level)
+    for i in np.flatnonzero(np.abs(products - level) <= doubt):
+        total = sum((Fraction(float(a)) * Fraction(float(w)) for a, w in zip(A[i], W, strict=True)), Fraction(0))
+        holds[i] = total >= Fraction(float(level[i]))
+    return holds
+
+
 def integer_weights(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Fraction]:
     """Whole numbers and a unit with whole * unit <= weight, equal whenever the weights share a small enough power of two."""
     exact = [Fraction(float(value)) for value in weights]

@@ -13,7 +13,8 @@ from ..result import Outcome, Status
 from ..run import Run
 from .base import Method
 from .engines import IISEngine
-from .iis_data import cover_data, widest_rules
+from .iis_data import cover_data
+from .iis_rules import widest_rules
 from .proven import PROOF_OPTIONS, Task, answer, refuse
 
 

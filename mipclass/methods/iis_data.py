@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate import Statement, dense
-from .exact_rows import integer_weights
+from .exact_rows import exactly_at_least, integer_weights
 from .zero_one_data import prepare, whitening
 
 Array = NDArray[np.float64]
@@ -49,39 +49,23 @@ class CoverData:
 
     def errors(self, W: Array) -> NDArray[np.bool_]:
         """Points W gets wrong; in the scale-free case also those it gets right only by what rounding could have done."""
-        margins = self.Z @ W
-        return (margins < 1) if self.margin else (margins <= 1e-12 * (np.abs(self.Z) @ np.abs(W)))
+        if self.margin:
+            return ~exactly_at_least(self.Z, W, np.ones(self.n))
+        return np.asarray(1e-12 * (np.abs(self.Z) @ np.abs(W)) >= self.Z @ W)
+
+    def keeps_sides(self, W: Array) -> bool:
+        rows = np.array([a for a, _ in self.sides]).reshape(len(self.sides), len(W))
+        return bool(exactly_at_least(rows, W, np.array([c for _, c in self.sides])).all())
 
     def is_feasible(self, W: Array) -> bool:
         wrong = self.errors(W)
         if any(float(coefficients[wrong].sum()) > at_most for coefficients, at_most in self.limits):
             return False
-        return all(float(a @ W) >= c for a, c in self.sides)
+        return self.keeps_sides(W)
 
     def loss(self, W: Array) -> int:
         """Cost of W's errors, in units, without the constant."""
         return int(self.costs[self.errors(W)].sum())
-
-
-def widest_rules(data: CoverData, right: NDArray[np.bool_]) -> list[Array]:
-    """Rules that get the given points right with room to spare, by an LP, and the same in fewer digits; none when there is none.
-
-    Maximise t subject to  z_i.W >= margin + t |z_i|  for the right points and  a_k.W >= c_k  for the side rows.
-    """
-    from scipy.optimize import linprog
-
-    rows = data.Z[right] @ data.map
-    sides = np.array([a @ data.map for a, _ in data.sides]).reshape(len(data.sides), data.map.shape[1])
-    r = data.map.shape[1]
-    size = np.linalg.norm(rows, axis=1)
-    A = np.vstack([np.column_stack([-rows, size]), np.column_stack([-sides, np.zeros(len(sides))])])
-    b = np.concatenate([np.full(len(rows), -float(data.margin)), [-c for _, c in data.sides]])
-    reach = (None, None) if data.margin else (-1.0, 1.0)
-    found = linprog(np.append(np.zeros(r), -1.0), A_ub=A, b_ub=b, bounds=[reach] * r + [(0.0, 1.0)], method="highs")
-    if found.status != 0 or found.x is None:
-        return []
-    W = np.asarray(data.map @ found.x[:-1])
-    return [W, np.round(W, 9), np.round(W, 6)]
 
 
 def cover_data(X: Array, y_pm1: Array, statement: Statement) -> CoverData:

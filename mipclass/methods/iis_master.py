@@ -39,6 +39,7 @@ class Master:
         self.supports: list[Support] = []
         self.index: dict[Support, int] = {}
         self.pool = sp.csr_array((0, data.n))
+        self.refused = np.zeros(0, dtype=np.intp)  # of the pool: not infeasible after all
         self._fixed = np.zeros(data.n, dtype=np.int8)  # -1 right, +1 wrong, 0 free
         self._load(np.zeros(0, dtype=np.intp))
 
@@ -57,6 +58,7 @@ class Master:
             self.lp.set_column_bounds(fixed, self._lower(fixed), self._upper(fixed))
 
     def _add_rows(self, rows: NDArray[np.intp]) -> None:
+        rows = rows[~np.isin(rows, self.refused)]
         if len(rows):
             self.lp.add_rows(self.pool[rows], 1.0, np.inf)
             self.rows = np.concatenate([self.rows, rows])
@@ -84,6 +86,13 @@ class Master:
         self.pool = sp.csr_array(sp.vstack([self.pool, block])) if first else block
         return np.arange(first, len(self.supports), dtype=np.intp)
 
+    def refuse(self, supports: NDArray[np.intp]) -> None:
+        """Take supports, by their number, out of the LP for good."""
+        self.refused = np.union1d(self.refused, supports)
+        places = len(self.data.limits) + np.flatnonzero(np.isin(self.rows, supports))
+        if len(places):
+            self.lp.set_row_bounds(places, -np.inf, np.inf)
+
     def reload(self, rows: NDArray[np.intp]) -> None:
         """An LP of these supports alone."""
         self._load(rows)
@@ -98,6 +107,7 @@ class Master:
         """The pool's supports that the cover misses most, without the known ones."""
         hit = self.pool @ cover
         hit[known] = np.inf
+        hit[self.refused] = np.inf
         violated = np.flatnonzero(hit < 1 - 1e-6)
         return violated[np.argsort(hit[violated], kind="stable")[:at_most]]
 

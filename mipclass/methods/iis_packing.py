@@ -17,6 +17,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .blas import one_blas_thread
+
 Array = NDArray[np.float64]
 MOST_STEPS = 60
 LARGE = 800  # points from which on a step takes long enough to ask after each whether to stop
@@ -76,12 +78,13 @@ class PackingLP:
     def solve(self, gap: float, stop: Callable[[], object]) -> bool:
         """Go on until the relative gap is closed (True) or `stop()` (False); call again to go on."""
         often = 1 if len(self.e) >= LARGE else 12
-        while self.steps < MOST_STEPS and not self.is_diverging and not self._is_solved(gap):
-            if self.steps % often == 0 and stop():
-                return False
-            if not self._step():
-                break
-            self.steps += 1
+        with one_blas_thread():
+            while self.steps < MOST_STEPS and not self.is_diverging and not self._is_solved(gap):
+                if self.steps % often == 0 and stop():
+                    return False
+                if not self._step():
+                    break
+                self.steps += 1
         return True
 
     def _is_solved(self, gap: float) -> bool:

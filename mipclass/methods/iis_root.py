@@ -122,7 +122,7 @@ class RootCuts:
                 return np.concatenate([back, self.master.remember(new)])
 
     def _load(self, supports: NDArray[np.intp]) -> None:
-        self.supports = supports
+        self.supports = supports = supports[~np.isin(supports, self.master.refused)]
         members = self.master.pool[supports]
         self._covered = np.unique(members.indices)
         at = np.full(self.data.n, -1)

@@ -25,7 +25,8 @@ from ..result import Claim, Outcome, Status
 from ..run import Event, Run
 from .engines import IISEngine
 from .exact import plain_rule
-from .iis_data import CoverData, cover_data, widest_rules
+from .iis_data import CoverData, cover_data
+from .iis_rules import widest_rules
 from .iis_separator import choose
 from .iis_tree import IISSearch
 from .proven import Task, answer, exact_loss
@@ -135,7 +136,7 @@ class LazyCovers:
         return self._cuts([tuple(np.flatnonzero(~wrong).tolist())])
 
     def _errs_within(self, W: Array, wrong: NDArray[np.bool_]) -> bool:
-        if not np.isfinite(W).all() or not all(float(a @ W) >= c for a, c in self.data.sides):
+        if not np.isfinite(W).all() or not self.data.keeps_sides(W):
             return False
         return not (self.data.errors(W) & ~wrong).any()
 

@@ -19,9 +19,11 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
-from .iis_data import CoverData, widest_rules
+from .iis_data import CoverData
+from .iis_exact import ExactSupports
 from .iis_master import Master, Relaxation
 from .iis_root import MOST_POINTS, RootCuts
+from .iis_rules import widest_rules
 from .iis_separator import Separator, choose
 
 Array = NDArray[np.float64]
@@ -60,6 +62,7 @@ class IISSearch:
     def __init__(self, data: CoverData, W: Array | None = None, *, seed: int = 0) -> None:
         self.data = data
         self.separator = Separator(data, seed)
+        self.exact = ExactSupports(data)
         self.master = Master(data)
         self.root_cuts = RootCuts(data, self.separator, self.master)
         total = int(data.costs.sum())
@@ -70,6 +73,7 @@ class IISSearch:
         nothing = LeafProof(np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros(len(data.limits), np.int64), 0)
         self.root = Node((), (), nothing)
         self._open: list[tuple[int, int, Node]] = [(0, 0, self.root)]
+        self._unresolved: list[Node] = []  # leaves whose cover is right though no rule in floats confirms it
         self._order = 0
         self.nodes = 0
         self.infeasible = False
@@ -80,13 +84,15 @@ class IISSearch:
 
     @property
     def lower(self) -> int:
-        """The least bound of an open node, at most the incumbent's loss; proven at any time."""
-        bounds = [node.bound for _, _, node in self._open] + ([self.best] if self.best is not None else [])
-        return min(bounds, default=0)
+        """The least bound of an open or unresolved node, at most the incumbent's loss; proven at any time."""
+        left = [node.bound for _, _, node in self._open] + [node.bound for node in self._unresolved]
+        return min(left if self.best is None else [*left, self.best], default=0)
 
     @property
     def finished(self) -> bool:
-        return not self._open or (self.best is not None and self.lower >= self.best)
+        """Nothing is left to search; only unresolved leaves can then keep `lower` below the incumbent."""
+        best = self.best
+        return not self._open or (best is not None and all(node.bound >= best for _, _, node in self._open))
 
     def offer(self, W: Array) -> bool:
         """Take W, or W with a better offset, as incumbent when it is feasible and cheaper."""
@@ -137,7 +143,7 @@ class IISSearch:
 
     def advance(self, stop: Stop, on_progress: Callable[[], None] | None = None) -> None:
         """Process open nodes, lowest bound first, until the bound meets the incumbent or `stop()`."""
-        while self._open and not self.finished:
+        while not self.finished:
             if stop():
                 return
             _, _, node = self._open[0]
@@ -156,7 +162,7 @@ class IISSearch:
                 node.children.append(child)
                 self._order += 1
                 heapq.heappush(self._open, (child.bound, self._order, child))
-        if not self._open and self.best is None:
+        if not self._open and not self._unresolved and self.best is None:
             self.infeasible = True
 
     def _inherit(self, node: Node, wrong: tuple[int, ...], right: tuple[int, ...]) -> LeafProof:
@@ -205,6 +211,8 @@ class IISSearch:
                     if master.add(supports):
                         continue
                 node.point = self._branching_point(cover, node)
+                if node.point < 0:
+                    self._unresolved.append(node)
                 return True
 
     def cut_root(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
@@ -238,17 +246,18 @@ class IISSearch:
         return added + recalled
 
     def _branching_point(self, cover: Array, node: Node) -> int:
+        """The free point the cover leaves most open; -1 when all are fixed."""
         free = np.ones(self.data.n, dtype=bool)
         free[list(node.wrong)] = False
         free[list(node.right)] = False
         score = np.where(free, np.minimum(cover, 1 - cover) * self.data.costs + 1e-6 * cover, -1.0)
-        return int(np.argmax(score))
+        return int(np.argmax(score)) if free.any() else -1
 
     # -- exact leaf bounds --------------------------------------------------------------------------------------------
 
     def _record(self, node: Node, relaxed: Relaxation) -> None:
         """Keep the LP's multipliers at the node when they prove more than what it has."""
-        if relaxed.value <= node.bound and len(node.proof.supports):
+        if relaxed.value <= node.bound:
             return
         factor = 1.0
         if relaxed.cover is None:
@@ -260,7 +269,12 @@ class IISSearch:
         v = np.floor(relaxed.multipliers * factor * self.scale).astype(np.int64)
         mu = np.ceil(relaxed.limit_multipliers * factor * self.scale).astype(np.int64)
         proof = self.sealed(relaxed.supports, v, mu, node.wrong, node.right)
-        if proof.bound > node.bound or not len(node.proof.supports):
+        if proof.bound > node.bound:
+            sound = np.array([self.exact(self.master.supports[s]) is not None for s in proof.supports], dtype=bool)
+            if not sound.all():
+                self.master.refuse(proof.supports[~sound])
+                proof = self.sealed(proof.supports[sound], proof.v[sound], proof.mu, node.wrong, node.right)
+        if proof.bound > node.bound:
             node.proof = proof
 
     def _value(self, supports: NDArray[np.intp], v: Array, mu: Array, node: Node) -> float:

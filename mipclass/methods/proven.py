@@ -16,6 +16,7 @@ from ..model import Model
 from ..options import Option, number, one_of
 from ..result import Claim, Outcome, Status
 from ..run import Run
+from .exact_rows import exactly_at_least
 
 Array = NDArray[np.float64]
 
@@ -74,15 +75,11 @@ class Task:
 
 def exact_loss(statement: Statement, X: Array, y: Array, w: Array, b: float) -> Fraction:
     """Cost of the rule's errors, decided in rationals wherever float64 could be wrong."""
-    wanted = 1.0 if statement.margin else 0.0
-    margins = y * (X @ w + b)
-    doubt = (X.shape[1] + 4) * np.finfo(float).eps * (np.abs(X) @ np.abs(w) + abs(b) + wanted) + np.finfo(float).tiny
-    wrong = margins < wanted if statement.margin else margins <= 0
-    exact_w = [Fraction(float(v)) for v in w]
-    for i in np.flatnonzero(np.abs(margins - wanted) <= doubt):
-        total = sum((v * Fraction(float(x)) for v, x in zip(exact_w, X[i], strict=True)), Fraction(float(b)))
-        margin = int(y[i]) * total
-        wrong[i] = margin < 1 if statement.margin else margin <= 0
+    Z, W = y[:, None] * np.column_stack([X, np.ones(len(X))]), np.append(w, b)
+    if statement.margin:
+        wrong = ~exactly_at_least(Z, W, np.ones(len(Z)))
+    else:
+        wrong = exactly_at_least(-Z, W, np.zeros(len(Z)))
     return sum((Fraction(float(c)) for c in statement.costs[wrong]), Fraction(0))
 
 
