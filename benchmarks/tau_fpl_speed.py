@@ -71,11 +71,14 @@ def projection(length: int, share: float, method: str) -> dict[str, Any]:
 
         return {"seconds": median_seconds(call), "inside": median_seconds(in_place)}
     p, q = np.zeros_like(alpha), np.zeros_like(beta)
-    if method == "exact":
-        into: Callable[[], Any] = lambda: project_topk(alpha, beta, k, p, q)  # noqa: E731
-    else:
-        how = {"cached": method != "bisection", "newton": method == "cached-newton"}
-        into = lambda: project_topk_by_bisection(alpha, beta, k, p, q, **how)  # noqa: E731
+
+    def into() -> None:
+        if method == "exact":
+            project_topk(alpha, beta, k, p, q)
+        else:
+            cached, newton = method != "bisection", method == "cached-newton"
+            project_topk_by_bisection(alpha, beta, k, p, q, cached=cached, newton=newton)
+
     return {
         "seconds": median_seconds(lambda: project_topk_simplex(alpha, beta, k, method=method)),
         "inside": median_seconds(into),

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -203,7 +204,7 @@ def by_fpl(name: str, seed: int, variant: str) -> dict[str, Any]:
         out[f"rank {tau}"] = ranked_above(X @ w, y, tau)
         out[f"R {tau}"] = chosen[tau]
         if factor is not None:
-            fit = lambda part, t=tau_rank, R=chosen[tau]: fpl_scorer(part, t, R)  # noqa: E731
+            fit = partial(fpl_scorer, tau_rank=tau_rank, R=chosen[tau])
             w, b = out_of_bootstrap(train, fit, tau, seed)
             out[f"class {tau}"] = rates_of(X @ w > b, y, tau)
     return out
@@ -257,12 +258,15 @@ def by_cost(name: str, seed: int, variant: str) -> dict[str, Any]:
             seen[key] = np.mean(rows, axis=0)
         return seen[key]
 
+    def score_of(C: float, ratio: float, place: tuple[int, int]) -> float:
+        return float(quality(C, ratio)[place])
+
     out: dict[str, Any] = {}
     for column, tau in enumerate(taus):
         for goal, name_of_goal in ((0, "class"), (1, "rank")):
             best: tuple[float, float, float] = (-np.inf, 1.0, 1.0)
             for ratio in ratios:
-                score = lambda C, ratio=ratio, g=goal, c=column: float(quality(C, ratio)[c, g])  # noqa: E731
+                score = partial(score_of, ratio=ratio, place=(column, goal))
                 C = search(score, [1e-3, 1e-2, 1e-1, 1.0, 10.0], (1e-5, 1e2))
                 best = max(best, (score(C), C, ratio))
             _, C, ratio = best

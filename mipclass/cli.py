@@ -5,13 +5,10 @@ Exit codes: 0 did what was asked, 1 error, 2 usage, 3 not proven although --requ
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,10 +19,9 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from .cli_output import EXIT_ERROR, as_json, check_writable, exit_code, only_answers_on_stdout, result_as_json
 from .errors import InvalidInputError, MipclassError
-from .result import Result, Status
-
-EXIT_ERROR, EXIT_NOT_PROVEN, EXIT_INFEASIBLE = 1, 3, 4
+from .result import Result
 
 app = typer.Typer(
     name="mipclass",
@@ -51,60 +47,6 @@ ProofOption = Annotated[bool, typer.Option("--require-proof", help="Exit with co
 FprOption = Annotated[float | None, typer.Option(help="Largest false-positive rate.")]
 FeaturesOption = Annotated[int | None, typer.Option(help="Most features used.")]
 IntegerOption = Annotated[bool, typer.Option("--integer", help="Whole-number weights in -5..5 (a scorecard).")]
-
-
-def as_json(value: Any) -> Any:
-    """Arrays as lists, infinities as null: what JSON can hold."""
-    if isinstance(value, dict):
-        return {str(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return as_json(value.tolist())
-    if isinstance(value, list | tuple):
-        return [as_json(item) for item in value]
-    if isinstance(value, np.generic):
-        return as_json(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | type(None)) else str(value)
-
-
-def result_as_json(result: Result) -> dict[str, Any]:
-    why = ["status", "claim", "objective", "bound", "gap", "recounted", "certified"]
-    names = [*why, "seconds", "nodes", "iterations", "solver", "version", "raw_status", "values"]
-    return {name: as_json(getattr(result, name)) for name in names}
-
-
-@contextmanager
-def only_answers_on_stdout() -> Iterator[None]:
-    """Send what is printed within, also by solvers written in C, to stderr: machines read stdout."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        sys.stdout.flush()
-        with suppress(OSError, AttributeError, TypeError):  # no such library on this system
-            ctypes.CDLL(None).fflush(None)
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-def exit_code(result: Result, require_proof: bool) -> int:
-    if result.status is Status.INFEASIBLE:
-        return EXIT_INFEASIBLE
-    if require_proof and result.claim != "proven":
-        return EXIT_NOT_PROVEN
-    return 0 if result.has_point else EXIT_ERROR
-
-
-def check_writable(*paths: Path | None) -> None:
-    """Refuse a path that cannot be written before the work whose result should go there."""
-    for path in paths:
-        if path is not None and path.is_dir():
-            raise InvalidInputError(f"{str(path)!r} is a folder; name a file in it.")
-        if path is not None and not path.resolve().parent.is_dir():
-            raise InvalidInputError(f"there is no folder {str(path.parent)!r} to write {path.name} to; make it first.")
 
 
 @app.command()

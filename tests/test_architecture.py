@@ -23,6 +23,7 @@ DRIVER = METHODS | {"driver", "verify"}
 FRONT = {
     "__main__",
     "cli",
+    "cli_output",
     "commands",
     "compare",
     "estimators",

@@ -140,8 +140,11 @@ def bisect_lambda(
         A, SA = count_and_sum_above(a, lam)
         C = (SA0 + SA) - (A0 + A) * lam
         cap = C / k
-        search = find_mu if newton else find_mu_by_medians
-        mu, s, ST = search(b, s0, ST0, f0, SF0, C, cap, max(mu_low, delta_low - cap), min(mu_high, delta_high - cap))
+        least, most = max(mu_low, delta_low - cap), min(mu_high, delta_high - cap)
+        if newton:
+            mu, s, ST = find_mu(b, s0, ST0, f0, SF0, C, cap, least, most)
+        else:
+            mu, s, ST = find_mu_by_medians(b, s0, ST0, f0, SF0, C, cap, least, most)
         f = k * lam + k * mu + ST - s * (mu + cap)
         if high - low <= epsilon or not low < lam < high:
             return lam, mu, C
