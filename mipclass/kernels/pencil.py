@@ -26,7 +26,6 @@ ON_ALL = 1e-10  # a row with |a| + |b| below this lies on every rule of the penc
 Work = tuple[Array, Indices, Indices, Array]
 
 
-@njit(cache=True)
 def work_arrays(n: int) -> Work:
     """Scratch space of `sweep` for n rows: breakpoints, their bins, the rows sorted, and the histogram.
 
@@ -36,18 +35,24 @@ def work_arrays(n: int) -> Work:
     return np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(2 * n_bins + 2)
 
 
-@njit(cache=True)
-def histogram(a: Array, b: Array, weights: Array, work: Work) -> None:
+@njit(cache=True, fastmath={"reassoc"})  # lets the two sums be vectorised; the order is still the same in every call
+def histogram(a: Array, b: Array, weights: Array, work: Work) -> tuple[float, float, float, float]:
     """Breakpoints, their bins and the histogram: bin 2k + 1 sums the rows that turn wrong in bin k, bin 2k the others.
 
-    Rows on all rules go into the last bin but one. Three plain loops, because two of them then run vectorised.
+    Rows on all rules go into the last bin but one and add nothing to what is returned: the loss as p -> -1, the weight of
+    all rows, and bounds on the loss: no rule v(p) has less than the third or more than the fourth.
     """
     key, bins, _, sums = work
     n = a.shape[0]
     n_bins = sums.shape[0] // 2 - 1
+    loss_left, total = 0.0, 0.0
     for i in range(n):
-        size = max(abs(a[i]) + abs(b[i]), 1e-300)
-        key[i] = (-a[i] if b[i] >= 0.0 else a[i]) / size
+        size = abs(a[i]) + abs(b[i])
+        turns_right = b[i] >= 0.0
+        key[i] = (-a[i] if turns_right else a[i]) / max(size, 1e-300)
+        weight = weights[i] if size > ON_ALL else 0.0
+        loss_left += weight if turns_right else 0.0
+        total += weight
     for i in range(n):
         k = 2 * min(int((key[i] + 1.0) * (0.5 * n_bins)), n_bins - 1) + (0 if b[i] >= 0.0 else 1)
         bins[i] = k if abs(a[i]) + abs(b[i]) > ON_ALL else 2 * n_bins
@@ -55,6 +60,14 @@ def histogram(a: Array, b: Array, weights: Array, work: Work) -> None:
         sums[k] = 0.0
     for i in range(n):
         sums[bins[i]] += weights[i]
+    loss = least = most = loss_left
+    for k in range(n_bins):
+        fall, rise = sums[2 * k], sums[2 * k + 1]
+        low, high = loss - fall, loss + rise
+        least = low if low < least else least  # compiled to a selection; min() would mind NaN and take twice as long
+        most = high if high > most else most
+        loss += rise - fall
+    return loss_left, total, least, most
 
 
 @njit(cache=True)
@@ -75,19 +88,9 @@ def sweep(
     at random; with `skip_current` the arc that holds v(0) = w is left out. O(n), plus sorting inside the histogram's
     bins that can reach the target. Loss inf: there is no such rule.
     """
-    histogram(a, b, weights, work)
-    sums = work[3]
-    n_bins = sums.shape[0] // 2 - 1
-    loss_left = constant  # of v(p) as p -> -1: rows with b >= 0 are wrong there
-    total = 2.0 * constant
-    for k in range(n_bins):
-        loss_left += sums[2 * k]
-        total += sums[2 * k] + sums[2 * k + 1]
-    loss = loss_left
-    for k in range(n_bins):
-        if may_reach(sums, k, loss, total, target):
-            return sweep_bins(b, weights, loss_left, total, target, skip_current, state, work)
-        loss += sums[2 * k + 1] - sums[2 * k]
+    loss_left, total, least, most = histogram(a, b, weights, work)
+    if least + constant <= target or total - most + constant <= target:
+        return sweep_bins(b, weights, loss_left + constant, total + 2.0 * constant, target, skip_current, state, work)
     return NO_RULE
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .pencil import ON_ALL, Work, sweep
+from .pencil import ON_ALL, Work, histogram, rule_at, sweep_bins
 from .random import State
 from .vectors import Array, Indices
 
@@ -43,8 +43,8 @@ def reflector(projected: Array, level: int, row: int, reflectors: Array) -> bool
 
 
 @njit(cache=True)
-def project(projected: Array, level: int, reflectors: Array, twice: Array) -> None:
-    """The points of a level reflected, without their first coordinate, become the next level.
+def project(projected: Array, level: int, row: int, reflectors: Array, twice: Array) -> None:
+    """The points of a level reflected, without their first coordinate, become the next level; point `row` becomes zero.
 
     Levels are indexed, not sliced: for a few points the making of slices would take longer than the work.
     """
@@ -60,6 +60,20 @@ def project(projected: Array, level: int, reflectors: Array, twice: Array) -> No
         c = reflectors[level, j]
         for i in range(n):
             projected[level + 1, j - 1, i] = projected[level, j, i] - c * twice[i]
+        projected[level + 1, j - 1, row] = 0.0
+
+
+@njit(cache=True)
+def project_to_plane(projected: Array, level: int, row: int, reflectors: Array) -> None:
+    """`project` from three coordinates to two in one pass: the step before every sweep, so nearly all of them."""
+    v0, v1, v2 = reflectors[level, 0], reflectors[level, 1], reflectors[level, 2]
+    for i in range(projected.shape[2]):
+        x, y = projected[level, 1, i], projected[level, 2, i]
+        twice = 2.0 * (v0 * projected[level, 0, i] + v1 * x + v2 * y)
+        projected[level + 1, 0, i] = x - twice * v1
+        projected[level + 1, 1, i] = y - twice * v2
+    projected[level + 1, 0, row] = 0.0
+    projected[level + 1, 1, row] = 0.0
 
 
 @njit(cache=True)
@@ -120,9 +134,9 @@ def pencil_steps(
     """Up to `budget` projections and sweeps from where `fixed` and `depth` stand.
 
     counters[0] counts the pencils swept, counters[1] those with rows that turn at one breakpoint in reach of the target.
-    Colexicographic order (by the farthest fixed row) unless `lexicographic`; `only_needed`: those of `is_needed`. Stops with CANDIDATE at the first pencil
-    whose least loss, rows on all its rules counted as correct, is at most `target`: found = (loss, p_low, p_high,
-    side). The next call goes on with the next pencil.
+    Colexicographic order (by the farthest fixed row) unless `lexicographic`; `only_needed`: those of `is_needed`. Stops with
+    CANDIDATE at the first pencil whose least loss, rows on all its rules counted as correct, is at most `target`:
+    found = (loss, a rule of the pencil that has it), and counters[2] rows are on all rules. The next call goes on with the next pencil.
     """
     m, n = projected.shape[1], projected.shape[2]
     levels = m - 2
@@ -136,14 +150,22 @@ def pencil_steps(
         if done >= budget:
             return PAUSED
         if level == levels:
-            loss, low, high, side = sweep(a, b, weights, 0.0, target, False, state, work)
+            loss_left, total, least, most = histogram(a, b, weights, work)
             done += 1
             counters[0] += 1
+            depth[0] = level - 1
+            if least > target and total - most > target:
+                continue
+            loss, low, high, side = sweep_bins(b, weights, loss_left, total, target, False, state, work)
             if work[3][work[3].shape[0] - 1] > 0.0:
                 counters[1] += 1
-            depth[0] = level - 1
             if loss < np.inf:
-                found[0], found[1], found[2], found[3] = loss, low, high, side
+                found[0] = loss
+                plane = rule_at(0.5 * (low + high), side, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+                found[1:] = lift(plane, reflectors, levels, m)
+                counters[2] = 0
+                for i in range(n):
+                    counters[2] += abs(a[i]) + abs(b[i]) <= ON_ALL
                 return CANDIDATE
             continue
         # Next row for this level: fixed[level] holds the last one tried (-2: none yet).
@@ -159,18 +181,18 @@ def pencil_steps(
             end = n - below
         else:
             end = n if level == 0 else fixed[level - 1]
+        if only_needed and below == 0:
+            while fixed[level] < end and not is_needed(fixed, levels):
+                fixed[level] += 1
         if fixed[level] >= end:
             fixed[level] = -2
             depth[0] = level - 1
             continue
-        if only_needed and level == levels - 1 and not is_needed(fixed, levels):
-            continue
-        width = m - level
         if not reflector(projected, level, fixed[level], reflectors):
             continue
-        project(projected, level, reflectors, twice)
+        if below == 0:
+            project_to_plane(projected, level, fixed[level], reflectors)
+        else:
+            project(projected, level, fixed[level], reflectors, twice)
         done += 1
-        for k in range(level + 1):
-            for j in range(width - 1):
-                projected[level + 1, j, fixed[k]] = 0.0
         depth[0] = level + 1

@@ -30,6 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import pencil_enumeration as kernel
+from ..kernels.nudge import nudge_for_all, nudged_off
+from ..kernels.pencil import ON_ALL, work_arrays
+from ..kernels.random import random_state
 from ..options import Option, number
 from ..run import Run
 from .csa import swap_search
@@ -111,18 +115,14 @@ class PencilSearch:
 
     def _enumerate(self, only_needed: bool) -> bool:
         """Sweep the pencils; False as soon as the family that is needed in general position may not be enough."""
-        from ..kernels import pencil_enumeration as kernel
-        from ..kernels.pencil import ON_ALL, rule_at, work_arrays
-        from ..kernels.random import random_state
-
         n, m = self.rows.shape
         levels = m - 2
         projected = np.zeros((levels + 1, m, n))
         projected[0] = self.rows.T
         reflectors = np.zeros((max(levels, 1), m))
         fixed = np.full(max(levels, 1), -2, dtype=np.int64)
-        depth, counters = np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64)
-        found, state, work = np.zeros(4), random_state(0), work_arrays(n)
+        depth, counters = np.zeros(1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+        found, state, work = np.zeros(1 + m), random_state(0), work_arrays(n)
         budget = max(4, int(2e7 / (n * (m + 4))))  # about 50 ms
         code = kernel.PAUSED
         while code != kernel.FINISHED and self.loss > 0.0:
@@ -138,26 +138,23 @@ class PencilSearch:
                 return False
             if code != kernel.CANDIDATE:
                 continue
-            loss, low, high, side = found
-            flat = np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= ON_ALL)
-            if only_needed and len(flat) > levels:
+            is_independent = counters[2] == levels
+            if only_needed and not is_independent:
                 return False
+            flat = fixed[:levels] if is_independent else np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= ON_ALL)
             flat_loss, nudge = self._nudge_of(flat, fixed[:levels])
-            if loss + flat_loss > self._target():
-                continue
-            plane = rule_at(0.5 * (low + high), side, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-            edge = kernel.lift(plane, reflectors, levels, m)
-            self._offer(nudged_off(self.rows, edge, nudge, flat), loss + flat_loss)
+            loss = float(found[0]) + flat_loss
+            if loss <= self._target():
+                self._offer(nudged_off(self.rows, found[1:], nudge, flat), loss)
         return True
 
     def _nudge_of(self, flat: NDArray[np.intp], fixed: NDArray[np.int64]) -> tuple[float, Array]:
         """Least loss of the rows of a flat under a nudge off it, and such a nudge."""
-        rows = self.rows[flat]
         if len(flat) == len(fixed):  # independent rows: all can be right at once
-            return 0.0, np.asarray(np.linalg.lstsq(rows, np.ones(len(flat)), rcond=None)[0], dtype=np.float64)
+            return 0.0, nudge_for_all(self.rows, flat)
         key = flat.astype(np.int64).tobytes()
         if key not in self._flats:
-            self._flats[key] = self._solve_flat(rows, self.weights[flat])
+            self._flats[key] = self._solve_flat(self.rows[flat], self.weights[flat])
         return self._flats[key]
 
     def _solve_flat(self, rows: Array, weights: Array) -> tuple[float, Array]:
@@ -184,17 +181,6 @@ def in_apparent_general_position(Z: Array) -> bool:
     """Whether no feature has a value twice; lattice data, which are full of rows on common planes, fail this at once."""
     X = Z[:, :-1] * Z[:, -1:]
     return bool((np.diff(np.sort(X, axis=0), axis=0) > 0.0).all())
-
-
-def nudged_off(rows: Array, edge: Array, nudge: Array, flat: NDArray[np.intp]) -> Array:
-    """edge + eps * nudge, eps half of what the first row outside the flat allows."""
-    margins, change = rows @ edge, rows @ nudge
-    off = np.ones(len(rows), dtype=bool)
-    off[flat] = False
-    turning = off & (margins * change < 0.0)
-    first = float(np.min(-margins[turning] / change[turning], initial=np.inf))
-    eps = min(0.5 * first, 1.0 / max(float(np.linalg.norm(nudge)), 1e-300))
-    return np.asarray(edge + eps * nudge)
 
 
 def prioritised_search(

@@ -62,36 +62,38 @@ def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: boo
     n, d = X.shape
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     used = weights > 0
-    columns = np.flatnonzero((X[used] != X[used][:1]).any(axis=0)) if used.any() else np.zeros(0, dtype=np.intp)
-    kept = X[np.ix_(used, columns)]
-    points, point_of = _distinct_rows(kept + 0.0)  # + 0.0 turns -0.0 into 0.0
-    positive = y_pm1[used] > 0
-    mass = np.zeros((2, len(points)))
-    np.add.at(mass, (positive.astype(int), point_of), weights[used])
+    kept = X[used]
+    columns = np.flatnonzero((kept != kept[:1]).any(axis=0))
+    points, point_of = _distinct_rows(kept[:, columns] + 0.0)  # + 0.0 turns -0.0 into 0.0
+    side_of = (y_pm1[used] > 0).astype(np.intp)
+    mass = np.bincount(2 * point_of + side_of, weights[used], 2 * len(points)).reshape(-1, 2)
     constant = 0.0
     if cancel:
-        common = mass.min(axis=0)
+        common = mass.min(axis=1)
         constant = float(common.sum())
-        mass = mass - common
-    side, at = np.nonzero(mass > 0)
-    order = np.lexsort((side, at))
-    side, at = side[order], at[order]
-    labels = np.where(side == 1, 1.0, -1.0)
-    Z = np.column_stack([points[at] * labels[:, None], labels]) if len(at) else np.zeros((0, len(columns) + 1))
-    row_of = np.full((2, len(points)), -1, dtype=np.intp)
-    row_of[side, at] = np.arange(len(at))
+        mass -= common[:, None]
+    at, side = np.nonzero(mass > 0)
+    Z = np.empty((len(at), len(columns) + 1))
+    Z[:, -1] = 2.0 * side - 1.0
+    Z[:, :-1] = points[at] * Z[:, -1:]
+    row_of = np.full(mass.shape, -1, dtype=np.intp)
+    row_of[at, side] = np.arange(len(at))
     group = np.full(n, -1, dtype=np.intp)
-    group[used] = row_of[positive.astype(int), point_of]
-    return ZeroOneData(Z, mass[side, at], constant, columns, d, group)
+    group[used] = row_of[point_of, side_of]
+    return ZeroOneData(Z, mass[at, side], constant, columns, d, group)
 
 
 def _distinct_rows(X: Array) -> tuple[Array, NDArray[np.intp]]:
     """The distinct rows of X in lexicographic order, and for each row of X its place among them."""
     if not X.shape[1]:
         return X[:1], np.zeros(len(X), dtype=np.intp)
-    order = np.lexsort(X.T[::-1])
+    order = np.argsort(X[:, 0], kind="stable")
     ordered = X[order]
-    is_new = np.append(len(X) > 0, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(X)]
+    is_new = np.ones(len(X), dtype=np.bool_)
+    if (ordered[1:, 0] == ordered[:-1, 0]).any():  # else the first column decides alone
+        order = np.lexsort(X.T[::-1])
+        ordered = X[order]
+        is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     place = np.empty(len(X), dtype=np.intp)
     place[order] = np.cumsum(is_new) - 1
     return ordered[is_new], place
@@ -103,18 +105,12 @@ def whitening(Z: Array) -> Array:
     Columns are standardised first, rows set to unit length, and their Gram matrix turned into the identity. All W that
     differ on Z are reached: the columns of Z M span those of Z.
     """
-    labels = Z[:, -1:]
-    X = Z[:, :-1] * labels
-    centre, spread = X.mean(axis=0), X.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    standardise = np.eye(Z.shape[1])
-    standardise[np.arange(len(spread)), np.arange(len(spread))] = 1 / spread
-    standardise[-1, :-1] = -centre / spread
-    rows = np.column_stack([(X - centre) / spread, np.ones(len(Z))])
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    from ..kernels.standardise import standardised
+
+    S, rows = standardised(Z)
     size, axes = np.linalg.eigh(rows.T @ rows / len(rows))
     seen = size > size[-1] * 1e-12
-    return np.asarray(standardise @ (axes[:, seen] / np.sqrt(size[seen])))
+    return np.asarray(S @ (axes[:, seen] / np.sqrt(size[seen])))
 
 
 def _widest_rule(Z: Array, M: Array) -> Array | None:
