@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from zero_one_truth import KINDS, least_loss, tiny_instance
 
-from mipclass.kernels.pencil_enumeration import is_needed
+from mipclass.kernels.nudge import nudge_for_all
+from mipclass.kernels.pencil_enumeration import is_needed, lift, project, project_to_plane, reflector
 from mipclass.kernels.pencil_swap import start_vertex
 from mipclass.methods.pcs import PencilSearch, nudged_off, prioritised_search
 from mipclass.methods.zero_one_data import best_offset, prepare
@@ -128,3 +129,70 @@ def test_a_turned_lattice_is_out_of_general_position_though_no_value_repeats(see
     y = rng.choice([-1.0, 1.0], 9)
     data = prepare(X, y)
     assert prioritised_search(data.Z, data.weights).loss == least_loss(X, y, np.ones(9))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_that_do_not_add_up_exactly_still_prove(kind):
+    for seed in range(5):
+        X, y, _ = tiny_instance(seed, kind)
+        weights = np.random.default_rng(seed).uniform(0.1, 3.0, len(y))
+        data = prepare(X, y, weights)
+        got = prioritised_search(data.Z, data.weights)
+        assert got.finished
+        assert got.loss + data.constant == pytest.approx(least_loss(X, y, weights), rel=1e-12)
+
+
+def test_weighted_data_of_some_size_are_proven():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        data = prepare(rng.standard_normal((25, 2)), rng.choice([-1.0, 1.0], 25), rng.uniform(0.1, 3.0, 25))
+        printed = prioritised_search(data.Z, data.weights, lexicographic=True)
+        got = prioritised_search(data.Z, data.weights)
+        assert got.finished
+        assert printed.finished
+        assert got.loss == pytest.approx(printed.loss, rel=1e-12)
+
+
+def test_data_with_little_in_them():
+    nothing = prioritised_search(np.zeros((0, 3)), np.zeros(0))
+    assert nothing.finished
+    assert nothing.loss == 0
+    one = prioritised_search(np.array([[2.0, -1.0]]), np.ones(1))
+    assert one.finished
+    assert one.loss == 0
+    # XOR: the mean of the rows, where the search would start, is zero.
+    X = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    y = np.array([1.0, 1.0, -1.0, -1.0])
+    xor = prioritised_search(y[:, None] * np.column_stack([X, np.ones(4)]), np.ones(4))
+    assert xor.finished
+    assert xor.loss == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5])
+def test_the_nudge_is_the_shortest_that_suits_all_rows(count):
+    rng = np.random.default_rng(count)
+    rows = rng.standard_normal((8, 6))
+    chosen = rng.permutation(8)[:count]
+    assert np.allclose(nudge_for_all(rows, chosen), np.linalg.pinv(rows[chosen]) @ np.ones(count))
+
+
+@pytest.mark.parametrize("m", [3, 4, 6])
+def test_projections_keep_what_is_orthogonal_to_the_fixed_rows(m):
+    """Inner products on the last level are those of the rows' parts orthogonal to the fixed rows; fixed rows become zero."""
+    rng = np.random.default_rng(m)
+    n, levels = 9, m - 2
+    rows = rng.standard_normal((n, m))
+    projected, reflectors, twice = np.zeros((levels + 1, m, n)), np.zeros((levels, m)), np.empty(n)
+    projected[0] = rows.T
+    fixed = rng.permutation(n)[:levels]
+    for level, row in enumerate(fixed):
+        assert reflector(projected, level, row, reflectors)
+        project(projected, level, row, reflectors, twice)
+    by_project = projected[levels, :2].copy()
+    project_to_plane(projected, levels - 1, fixed[-1], reflectors)
+    assert np.allclose(projected[levels, :2], by_project, rtol=1e-12, atol=1e-14)
+    assert not projected[levels, :2, fixed].any()
+    orthogonal = rows - rows @ np.linalg.pinv(rows[fixed]) @ rows[fixed]
+    assert np.allclose(by_project.T @ by_project, orthogonal @ orthogonal.T)
+    plane = rng.standard_normal(2)
+    assert np.allclose(rows @ lift(plane, reflectors, levels, m), plane @ by_project)

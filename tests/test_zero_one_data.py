@@ -80,6 +80,75 @@ def test_whitening_spans_the_rows(rank):
     assert np.linalg.matrix_rank(Z @ M) == rank + 1
 
 
+def numpy_whitening(Z: np.ndarray) -> np.ndarray:
+    """The slow twin: the formula in NumPy's words."""
+    X = Z * Z[:, -1:]
+    centre, spread = X[:, :-1].mean(axis=0), X[:, :-1].std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    S = np.diag(np.append(1 / spread, 1.0))
+    S[-1, :-1] = -centre / spread
+    rows = X @ S
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    size, axes = np.linalg.eigh(rows.T @ rows / len(rows))
+    seen = size > size[-1] * 1e-12
+    return S @ (axes[:, seen] / np.sqrt(size[seen]))
+
+
+@pytest.mark.parametrize(
+    "kind", ["gaussian", "scales", "constant column", "twice the same column", "one row", "no features"]
+)
+def test_whitening_is_its_formula(kind):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((1 if kind == "one row" else 40, 0 if kind == "no features" else 3))
+    if kind == "scales":
+        X = X * [1.0, 1e6, 1e-6] + [10.0, 0.0, 1e-5]
+    elif kind == "constant column":
+        X[:, 1] = 2.0
+    elif kind == "twice the same column":
+        X[:, 1] = X[:, 0]
+    y = rng.choice([-1.0, 1.0], len(X))
+    Z = np.column_stack([X * y[:, None], y])
+    M, expected = whitening(Z), numpy_whitening(Z)
+    assert M.shape == expected.shape
+    assert np.allclose(
+        Z @ M @ M.T @ Z.T, Z @ expected @ expected.T @ Z.T, rtol=1e-8, atol=1e-8
+    )  # axes may differ in sign
+
+
+def plain_merge(X: np.ndarray, y: np.ndarray, weights: np.ndarray, cancel: bool) -> tuple[dict, float]:
+    """The slow twin of `prepare`: weights of (point, label), by a dictionary; equal points of both labels cancelled."""
+    mass: dict[tuple, float] = {}
+    for point, label, weight in zip(X.tolist(), y.tolist(), weights.tolist(), strict=True):
+        mass[*point, label] = mass.get((*point, label), 0.0) + weight
+    constant = 0.0
+    for point in {key[:-1] for key in mass} if cancel else ():
+        common = min(mass.get((*point, -1.0), 0.0), mass.get((*point, 1.0), 0.0))
+        constant += common
+        for label in (-1.0, 1.0):
+            mass[*point, label] = mass.get((*point, label), 0.0) - common
+    return {key: value for key, value in mass.items() if value > 0}, constant
+
+
+@given(
+    seed=st.integers(0, 10**6), n=st.integers(0, 30), d=st.integers(0, 4), cancel=st.booleans(), fortran=st.booleans()
+)
+@settings(max_examples=100, deadline=None)
+def test_merging_is_that_of_a_dictionary(seed, n, d, cancel, fortran):
+    X, y, weights, _ = lattice(seed, n, d)
+    X[:, 1:2] *= -1.0  # makes some -0.0
+    data = prepare(np.asfortranarray(X) if fortran else X, y, weights, cancel=cancel)
+    used = weights > 0
+    assert data.columns.tolist() == [j for j in range(d) if len(set(X[used, j])) > 1]
+    expected, constant = plain_merge(X[np.ix_(used, data.columns)], y[used], weights[used], cancel)
+    points = [(*(z[:-1] * z[-1]).tolist(), z[-1]) for z in data.Z]
+    assert points == sorted(points)
+    assert dict(zip(points, data.weights.tolist(), strict=True)) == expected
+    assert data.constant == constant
+    for i in range(n):
+        key = (*X[i, data.columns].tolist(), y[i])
+        assert data.group[i] == (points.index(key) if used[i] and key in expected else -1)
+
+
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 30))
 @settings(max_examples=100, deadline=None)
 def test_best_offset_is_the_best_of_all_and_ties_nowhere(seed, n):

@@ -141,7 +141,11 @@ class PencilSearch:
             is_independent = counters[2] == levels
             if only_needed and not is_independent:
                 return False
-            flat = fixed[:levels] if is_independent else np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= ON_ALL)
+            flat = (
+                fixed[:levels]
+                if is_independent
+                else np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= ON_ALL)
+            )
             flat_loss, nudge = self._nudge_of(flat, fixed[:levels])
             loss = float(found[0]) + flat_loss
             if loss <= self._target():
@@ -180,7 +184,8 @@ class PencilSearch:
 def in_apparent_general_position(Z: Array) -> bool:
     """Whether no feature has a value twice; lattice data, which are full of rows on common planes, fail this at once."""
     X = Z[:, :-1] * Z[:, -1:]
-    return bool((np.diff(np.sort(X, axis=0), axis=0) > 0.0).all())
+    X.sort(axis=0)
+    return bool((X[1:] > X[:-1]).all())
 
 
 def prioritised_search(
@@ -196,22 +201,26 @@ def prioritised_search(
 ) -> EnumerationResult:
     """Least weighted 0-1 loss over the rows of Z (y_i (x_i, 1)); exact when `finished`.
 
-    w0 is the rule whose nearest rows come first, and the first incumbent; None takes the least-squares rule. `stop` and
-    `on_progress` are called about every 50 ms.
+    w0 is the rule whose nearest rows come first, and the first incumbent; None takes the mean of the whitened rows, about
+    their least-squares rule. `stop` and `on_progress` are called about every 50 ms.
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
     weights = np.ascontiguousarray(weights, dtype=np.float64)
-    start = least_squares_rule(Z, weights) if w0 is None else np.asarray(w0, dtype=np.float64)
     M = whitening(Z) if len(Z) else np.zeros((Z.shape[1], 0))
     rows = unit_rows(Z, M)
-    v = np.linalg.solve(M, start) if M.shape[0] == M.shape[1] else np.linalg.lstsq(M, start, rcond=None)[0]
+    if w0 is None:
+        v = weights @ rows
+        start = M @ v if np.any(v) else np.eye(Z.shape[1])[-1]
+    else:
+        start = np.asarray(w0, dtype=np.float64)
+        v = np.asarray(np.linalg.lstsq(M, start, rcond=None)[0], dtype=np.float64)
     order = np.argsort(np.abs(rows @ v), kind="stable")
     best: dict[str, Any] = {"w": start, "loss": count_loss(Z, weights, start)}
 
     def confirm(search: PencilSearch) -> None:
         w = np.asarray(M @ np.asarray(search.v))
         loss = count_loss(Z, weights, w)
-        if loss != search.loss:  # lost on the way back from whitened rows
+        if abs(loss - search.loss) > 1e-9 * (1.0 + loss):  # more than rounding on the way back from whitened rows
             search.unconfirmed += 1
         if loss < best["loss"]:
             best.update(w=w, loss=loss)

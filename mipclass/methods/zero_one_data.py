@@ -59,44 +59,29 @@ class ZeroOneData:
 
 def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: bool = True) -> ZeroOneData:
     """Merge, cancel and drop as the module says. X is dense float64 (n, d), y_pm1 holds -1 and +1; O(n d log n)."""
+    from ..kernels.merge import merge, varying_columns
+
     n, d = X.shape
-    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-    used = weights > 0
-    kept = X[used]
-    columns = np.flatnonzero((kept != kept[:1]).any(axis=0))
-    points, point_of = _distinct_rows(kept[:, columns] + 0.0)  # + 0.0 turns -0.0 into 0.0
-    side_of = (y_pm1[used] > 0).astype(np.intp)
-    mass = np.bincount(2 * point_of + side_of, weights[used], 2 * len(points)).reshape(-1, 2)
-    constant = 0.0
-    if cancel:
-        common = mass.min(axis=1)
-        constant = float(common.sum())
-        mass -= common[:, None]
-    at, side = np.nonzero(mass > 0)
-    Z = np.empty((len(at), len(columns) + 1))
-    Z[:, -1] = 2.0 * side - 1.0
-    Z[:, :-1] = points[at] * Z[:, -1:]
-    row_of = np.full(mass.shape, -1, dtype=np.intp)
-    row_of[at, side] = np.arange(len(at))
+    X, y_pm1 = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(y_pm1, dtype=np.float64)
+    weights = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    used = np.flatnonzero(weights > 0)
+    columns = varying_columns(X, used)
     group = np.full(n, -1, dtype=np.intp)
-    group[used] = row_of[point_of, side_of]
-    return ZeroOneData(Z, mass[at, side], constant, columns, d, group)
+    order = used[_lexicographic(X, used, columns)]
+    Z, merged, constant = merge(X, y_pm1, weights, columns, order, cancel, group)
+    return ZeroOneData(Z, merged, constant, columns, d, group)
 
 
-def _distinct_rows(X: Array) -> tuple[Array, NDArray[np.intp]]:
-    """The distinct rows of X in lexicographic order, and for each row of X its place among them."""
-    if not X.shape[1]:
-        return X[:1], np.zeros(len(X), dtype=np.intp)
-    order = np.argsort(X[:, 0], kind="stable")
-    ordered = X[order]
-    is_new = np.ones(len(X), dtype=np.bool_)
-    if (ordered[1:, 0] == ordered[:-1, 0]).any():  # else the first column decides alone
-        order = np.lexsort(X.T[::-1])
-        ordered = X[order]
-        is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    place = np.empty(len(X), dtype=np.intp)
-    place[order] = np.cumsum(is_new) - 1
-    return ordered[is_new], place
+def _lexicographic(X: Array, used: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The order of the used rows by their values in the columns, the first column first."""
+    if not len(columns):
+        return np.arange(len(used))
+    first = X[used, columns[0]]
+    order = np.argsort(first, kind="stable")
+    ordered = first[order]
+    if (ordered[1:] == ordered[:-1]).any():  # else the first column decides alone
+        order = np.lexsort(X[np.ix_(used, columns)].T[::-1])
+    return order
 
 
 def whitening(Z: Array) -> Array:
@@ -107,7 +92,7 @@ def whitening(Z: Array) -> Array:
     """
     from ..kernels.standardise import standardised
 
-    S, rows = standardised(Z)
+    S, rows = standardised(np.ascontiguousarray(Z))
     size, axes = np.linalg.eigh(rows.T @ rows / len(rows))
     seen = size > size[-1] * 1e-12
     return np.asarray(S @ (axes[:, seen] / np.sqrt(size[seen])))
