@@ -13,7 +13,7 @@ from numba import njit
 
 from .pencil import ON_ALL, Work, histogram, rule_at, sweep_bins
 from .random import State
-from .vectors import Array, Indices
+from .vectors import Array, Indices, set_multiple
 
 FINISHED, PAUSED, CANDIDATE = 0, 1, 2
 
@@ -140,7 +140,8 @@ def pencil_steps(
     """
     m, n = projected.shape[1], projected.shape[2]
     levels = m - 2
-    twice = np.empty(n)
+    axes, twice = np.zeros((2, 2)), np.empty(n)
+    axes[0, 0] = axes[1, 1] = 1.0
     a, b = projected[levels, 0], projected[levels, 1]
     done = 0
     while True:
@@ -161,8 +162,8 @@ def pencil_steps(
                 counters[1] += 1
             if loss < np.inf:
                 found[0] = loss
-                plane = rule_at(0.5 * (low + high), side, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-                found[1:] = lift(plane, reflectors, levels, m)
+                plane = rule_at(0.5 * (low + high), side, axes[0], axes[1])
+                set_multiple(found[1:], 1.0, lift(plane, reflectors, levels, m))
                 counters[2] = 0
                 for i in range(n):
                     counters[2] += abs(a[i]) + abs(b[i]) <= ON_ALL
