@@ -155,6 +155,23 @@ def test_agrees_with_highs_on_neyman_pearson():
     assert ours.objective == theirs.objective == ours.bound
 
 
+def test_first_rules_under_a_limit_beat_a_shifted_threshold():
+    from sklearn.linear_model import LogisticRegression
+
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((300, 4))
+        y = (X.sum(axis=1) + rng.normal(0, 2.5, 300) > 0).astype(int)
+        problem = models.neyman_pearson(X, y, 0.05)
+        scores = LogisticRegression().fit(X, y).decision_function(X)
+        allowed = int(0.05 * (y == 0).sum())
+        threshold = np.sort(scores[y == 0])[::-1][allowed]
+        shifted = int((scores[y == 1] <= threshold).sum())
+        result = mipclass.solve(problem, solver="iis", options={"node_limit": 1}, callback=lambda event: False)
+        assert int(((problem.predict(result.values) == 1) & (y == 0)).sum()) <= allowed
+        assert result.objective == problem.recount(result.values) < shifted
+
+
 def test_infeasible_is_proven():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     y = np.array([1, 0, 1, 0])

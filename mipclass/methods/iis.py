@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ..model import Model
 from ..options import Option, Options, one_of
 from ..result import Outcome, Status
@@ -15,6 +13,7 @@ from .base import Method
 from .engines import IISEngine
 from .iis_data import cover_data
 from .iis_rules import widest_rules
+from .iis_starts import first_rules
 from .proven import PROOF_OPTIONS, Task, answer, refuse
 
 
@@ -40,7 +39,7 @@ class IIS(Method):
         if run.options.get("master") == "scip":
             from .iis_scip import prove_by_scip
 
-            return prove_by_scip(task, _starts(task) + _first_rule(task))
+            return prove_by_scip(task, first_rules(task))
         if task.statement.is_plain:
             from .exact import prove_plain
 
@@ -53,7 +52,7 @@ def prove_constrained(task: Task) -> Outcome:
     run = task.run
     engine = IISEngine(cover_data(task.X, task.y, task.statement), run.seed, task.statement.intercept, run)
     data = engine.data
-    for W in _starts(task):
+    for W in first_rules(task):
         engine.offer(W)
 
     def cost(value: int | None) -> float | None:
@@ -87,31 +86,3 @@ def prove_constrained(task: Task) -> Outcome:
         infeasible=impossible,
         extra={"supports": len(engine.search.master.supports)},
     )
-
-
-def _first_rule(task: Task) -> list[np.ndarray]:
-    """The best rule of the local searches in the plain problem, which are made for it."""
-    from .exact import first_rule
-    from .zero_one_data import prepare
-
-    data = prepare(task.X, task.y, task.statement.costs)
-    return [first_rule(task, data)] if task.statement.is_plain and len(data.Z) else []
-
-
-def _starts(task: Task) -> list[np.ndarray]:
-    """First rules: the caller's, zero weights with either sign of the offset, and local search on the loss alone."""
-    from .local import local_search
-    from .zero_one_data import prepare
-
-    d = task.X.shape[1]
-    starts = [np.append(np.zeros(d), 1.0), np.append(np.zeros(d), -1.0)]
-    if task.run.warm_start is not None and "w" in task.run.warm_start:
-        starts.append(np.append(task.run.warm_start["w"], task.run.warm_start.get("b", 0.0)))
-    if task.statement.margin == 0 and task.statement.intercept:
-        data = prepare(task.X, task.y, np.ones(len(task.y)))
-        steps = min(int(task.run.options.get("local_steps", 0)), 2000)
-        if len(data.Z) and steps:
-            found = local_search(data.Z, data.weights, None, task.run.seed, steps=steps, stop=task.run.stop)
-            w, b = data.rule(found.w)
-            starts.append(np.append(w, b))
-    return starts

@@ -9,6 +9,7 @@ without a certificate, and the certified bound of the root is handed out beside 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -38,7 +39,7 @@ DEEP = 0.9  # fractional points are cut off only where the cover of a support is
 WHOLE = 1e-6
 
 
-def prove_by_scip(task: Task, starts: list[Array]) -> Outcome:
+def prove_by_scip(task: Task, starts: Iterable[Array]) -> Outcome:
     """Root cuts, then SCIP; the root's proof alone when that is enough or the time is up."""
     if not ScipBackend.is_installed():
         raise SolverNotFoundError(
