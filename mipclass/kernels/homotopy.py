@@ -11,7 +11,8 @@ driven multipliers by v per unit of t and the levels by dp, dq; A answers with d
 move by dm = Qv + Q_{:,A} da_A, and the leg is straight until an index has to change its state.
 
 The data come as one matrix: either rows y_i x_i (linear; then Q_ij = Z_i.Z_j + ridge_i [i=j]) or Q itself with the ridge
-already on its diagonal.
+already on its diagonal. Rows with many zeros come once more in compressed form, (start, column, value) of a CSR matrix, and
+are read from there; `start` is empty when they do not.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from .cholesky_update import REORDER, append, delete, dot, solve_lower, solve_up
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 States = NDArray[np.int8]
+# Unsigned: numba then leaves out its test for negative indices, which would cost as much as the product.
+Rows = tuple[NDArray[np.uint32], NDArray[np.uint32], Array]
 
 RIGHT, EDGE, LEFT, OUT, TIE_IN, TIE_OUT, MOVING = 0, 1, 2, 3, 4, 5, 6
 LEVELS, CONTINUOUS, FALL, RISE = 0, 1, 2, 3  # what a leg does: move levels, fall in theta, drive one point out or in
@@ -38,6 +41,9 @@ DEPENDENT = (
 )
 
 
+DRIFT = 1e-10  # a move of the margins below this, relative to 1, is no move: it comes from the shifts that part ties
+
+
 @njit(cache=True, fastmath=REORDER)
 def row_dot(Z: Array, i: int, x: Array) -> float:
     """Z_i.x, without making a slice."""
@@ -45,6 +51,47 @@ def row_dot(Z: Array, i: int, x: Array) -> float:
     for f in range(Z.shape[1]):
         total += Z[i, f] * x[f]
     return total
+
+
+@njit(cache=True)
+def dot_rows(Z: Array, rows: Rows, which: Index, k: int, x: Array, out: Array) -> None:
+    """out[c] = Z[which[c]].x."""
+    start, column, value = rows
+    if start.shape[0]:
+        for c in range(k):
+            i = which[c]
+            total = 0.0
+            for e in range(start[i], start[i + 1]):
+                total += value[e] * x[column[e]]
+            out[c] = total
+    else:
+        for c in range(k):
+            out[c] = row_dot(Z, which[c], x)
+
+
+@njit(cache=True)
+def margins(rows: Rows, x: Array, out: Array) -> None:
+    """out = Zx from compressed rows."""
+    start, column, value = rows
+    for i in range(out.shape[0]):
+        total = 0.0
+        for e in range(start[i], start[i + 1]):
+            total += value[e] * x[column[e]]
+        out[i] = total
+
+
+@njit(cache=True)
+def add_rows(Z: Array, rows: Rows, which: Index, weights: Array, k: int, out: Array) -> None:
+    """out += sum_c weights[c] Z[which[c]]."""
+    start, column, value = rows
+    if start.shape[0]:
+        for c in range(k):
+            i = which[c]
+            w = weights[c]
+            for e in range(start[i], start[i + 1]):
+                out[column[e]] += w * value[e]
+    else:
+        combine_rows(Z, which, weights, k, out)
 
 
 @njit(cache=True)
@@ -57,7 +104,7 @@ def column_on_active(Z: Array, linear: bool, active: Index, k: int, j: int, out:
 
 @njit(cache=True)
 def join_row(
-    Z: Array, diagonal: Array, active: Index, position: Index, count: Index, U: Array, j: int, spare: Array
+    Z: Array, rows: Rows, diagonal: Array, active: Index, position: Index, count: Index, U: Array, j: int, spare: Array
 ) -> float:  # fmt: skip
     """`join` for one row of a linear kernel; returns |part of Z_j outside the span|^2 / |Z_j|^2.
 
@@ -65,22 +112,18 @@ def join_row(
     where Q_jj - |l|^2 would cancel: rows with features of very different size.
     """
     k = count[0]
-    d = Z.shape[1]
     outside = Z[j].copy()
     total = np.zeros(k)
     step = spare[0]
     for _ in range(2):
-        for c in range(k):
-            step[c] = row_dot(Z, active[c], outside)
+        dot_rows(Z, rows, active, k, outside, step)
         solve_lower(U, k, step)
         for c in range(k):
             total[c] += step[c]
         solve_upper(U, k, step)
         for c in range(k):
-            i = active[c]
-            x = step[c]
-            for f in range(d):
-                outside[f] -= x * Z[i, f]
+            step[c] = -step[c]
+        add_rows(Z, rows, active, step, k, outside)
     complement = dot(outside, outside)
     for c in range(k):
         U[c, k] = total[c]
@@ -93,13 +136,13 @@ def join_row(
 
 @njit(cache=True)
 def join(
-    Z: Array, linear: bool, diagonal: Array, active: Index, position: Index, count: Index, U: Array, new: Index, spare: Array
+    Z: Array, rows: Rows, linear: bool, diagonal: Array, active: Index, position: Index, count: Index, U: Array, new: Index, spare: Array
 ) -> float:  # fmt: skip
     """Put the indices `new` at the end of the active set; returns their smallest Schur complement relative to Q_jj."""
     if linear:
         smallest = np.inf
         for e in range(new.shape[0]):
-            smallest = min(smallest, join_row(Z, diagonal, active, position, count, U, new[e], spare))
+            smallest = min(smallest, join_row(Z, rows, diagonal, active, position, count, U, new[e], spare))
         return smallest
     k = count[0]
     q = new.shape[0]
@@ -158,7 +201,7 @@ def combine_rows(Z: Array, rows: Index, weights: Array, k: int, out: Array) -> N
 
 @njit(cache=True)
 def rates(
-    Z: Array, columns: Array, linear: bool, state: States, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array,
+    Z: Array, rows: Rows, columns: Array, linear: bool, state: States, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array,
     dq: Array, root: Array, driven: float, da: Array, dm: Array, dw: Array, features: Index,
 ) -> tuple[float, bool]:  # fmt: skip
     """da_A = inv(Q_AA)(dl_A - g_A) and dm = g + Q_{:,A} da_A, where g = Qv and dl is dp on the edge, dq on ties.
@@ -168,9 +211,11 @@ def rates(
     Returns the mass sum_j |da_j| sqrt(Q_jj) (which includes `driven`, that of v) against which rounding is judged, and
     whether w moves at all: when the active rows span the space it does not, and dm is left alone.
     """
+    if linear:
+        dot_rows(Z, rows, active, k, drive, da)
     for c in range(k):
         i = active[c]
-        da[c] = (dp[i] if state[i] == EDGE else dq[i]) - (row_dot(Z, i, drive) if linear else g[i])
+        da[c] = (dp[i] if state[i] == EDGE else dq[i]) - (da[c] if linear else g[i])
     solve_lower(U, k, da)
     solve_upper(U, k, da)
     mass = driven
@@ -178,21 +223,25 @@ def rates(
         mass += abs(da[c]) * root[active[c]]
     if linear:
         dw[:] = drive
-        combine_rows(Z, active, da, k, dw)
+        add_rows(Z, rows, active, da, k, dw)
         # One step of refinement: da solves a least-squares problem whose conditioning the normal equations square.
         rest = np.empty(k)
+        dot_rows(Z, rows, active, k, dw, rest)
         for c in range(k):
             i = active[c]
-            rest[c] = (dp[i] if state[i] == EDGE else dq[i]) - row_dot(Z, i, dw)
+            rest[c] = (dp[i] if state[i] == EDGE else dq[i]) - rest[c]
         solve_lower(U, k, rest)
         solve_upper(U, k, rest)
-        combine_rows(Z, active, rest, k, dw)
+        add_rows(Z, rows, active, rest, k, dw)
         for c in range(k):
             da[c] += rest[c]
         if dot(dw, dw) <= (STILL * mass) ** 2:
             return mass, False
-        dm[:] = 0.0
-        combine_rows(columns, features, dw, dw.shape[0], dm)
+        if rows[0].shape[0]:
+            margins(rows, dw, dm)
+        else:
+            dm[:] = 0.0
+            combine_rows(columns, features, dw, dw.shape[0], dm)
     else:
         dm[:] = g
         combine_rows(Z, active, da, k, dm)
@@ -203,17 +252,41 @@ def rates(
 
 
 @njit(cache=True)
+def keep(
+    pending: Array, listed: NDArray[np.bool_], touched: Index, counts: Index, log_kept: Index, log_start: Index, log_which: Index, log_change: Array,
+    log_count: Index,
+) -> None:  # fmt: skip
+    """Make the last event of the log a breakpoint, with the changes that are pending."""
+    e = log_count[0]
+    if pending.shape[0] == 0 or e == 0:
+        return
+    to = log_count[1]
+    for c in range(counts[0]):
+        i = touched[c]
+        log_which[to + c] = i
+        log_change[to + c] = pending[i]
+        pending[i] = 0.0
+        listed[i] = False
+    log_count[1] = to + counts[0]
+    log_start[e] = log_count[1]
+    log_kept[e - 1] = 1
+    counts[0] = 0
+
+
+@njit(cache=True)
 def follow(
-    Z: Array, columns: Array, linear: bool, ridge: Array, diagonal: Array, a: Array, m: Array, p: Array, q: Array, C: Array, out_level: Array,
+    Z: Array, rows: Rows, columns: Array, linear: bool, ridge: Array, diagonal: Array, a: Array, m: Array, p: Array, q: Array, C: Array, out_level: Array,
     state: States, active: Index, position: Index, count: Index, U: Array,
     kind: int, moving: int, v_index: Index, v: Array, drive: Array, g: Array, dp: Array, dq: Array, clock: Array, t_end: float,
-    budget: int, log_t: Array, log_index: Index, log_state: Index, log_start: Index, log_which: Index, log_change: Array,
-    log_count: Index,
+    budget: int, log_t: Array, log_index: Index, log_state: Index, log_kept: Index, log_start: Index, log_which: Index,
+    log_change: Array, log_count: Index,
 ) -> tuple[int, int]:  # fmt: skip
     """Follow one leg from clock[0] to t_end; returns (why it stopped, the index of a tie or -1).
 
     `v_index`, `v`: the driven multipliers and their rates; `drive`: Z'v (linear case), `g`: Qv (kernel case). In a CONTINUOUS leg
-    every change of state is logged with the change of a_A since the one before; log_count = [events, entries].
+    every change of state is logged; log_count = [events, entries]. Events marked in log_kept are breakpoints and come with
+    the change of the multipliers since the one before. Between the others w stands still (a vertex where more margins are
+    at their level than there are directions): multipliers on the straight line across them are as good.
     Each event costs O(n d + k^2) (linear) or O(n k) (kernel).
     """
     n = a.shape[0]
@@ -234,14 +307,23 @@ def follow(
         n, dtype=np.bool_
     )  # rows in the span of the active ones: their margins cannot move until those change
     any_blocked = False
+    pending = np.zeros(n if kind == CONTINUOUS else 0)  # change of the multipliers since the last breakpoint
+    listed = np.zeros(pending.shape[0], dtype=np.bool_)
+    touched = np.empty(pending.shape[0], dtype=np.int64)
+    counts = np.zeros(1, dtype=np.int64)  # entries of `touched`
+    drift = 0.0  # of the margins since the last breakpoint
+    widest = root.max()
     for _ in range(budget):
         k = count[0]
         if k >= cap:
+            keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
             return FACTOR_FULL, -1
-        if kind == CONTINUOUS and (log_count[0] + 1 >= log_t.shape[0] or log_count[1] + k > log_which.shape[0]):
+        full = log_count[1] + 2 * (k + counts[0]) > log_which.shape[0]
+        if kind == CONTINUOUS and (full or log_count[0] + 1 >= log_t.shape[0]):
+            keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
             return LOG_FULL, -1
         mass, moves = rates(
-            Z, columns, linear, state, active, k, U, drive, g, dp, dq, root, driven, da, dm, dw, features
+            Z, rows, columns, linear, state, active, k, U, drive, g, dp, dq, root, driven, da, dm, dw, features
         )
         if linear and moves:
             for e in range(v.shape[0]):
@@ -295,7 +377,7 @@ def follow(
                     x = (q[i] - m[i]) / rate
                     if x < step:
                         step, who, to = max(x, 0.0), i, TIE_OUT
-            elif s == MOVING and kind == RISE:
+            elif i == moving and kind == RISE:
                 # It lands on the edge where m meets p with a >= 0, or right of it where a meets 0 with m >= p.
                 x = (p[i] - m[i]) / dm[i] if dm[i] > noise else (0.0 if m[i] >= p[i] else np.inf)
                 x = max(x, 0.0)
@@ -310,6 +392,10 @@ def follow(
             if x < step:
                 step, who, to = x, moving, RIGHT if a[moving] < 0.0 else EDGE
         # Walk.
+        if kind == CONTINUOUS:
+            drift += (step * np.sqrt(dot(dw, dw)) * widest if linear else np.inf) if moves else 0.0
+            if drift > DRIFT and counts[0] > 0:
+                keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
         for c in range(k):
             a[active[c]] += step * da[c]
         for e in range(v.shape[0]):
@@ -324,17 +410,23 @@ def follow(
         clock[0] += step
         clock[1] += 1.0
         if kind == CONTINUOUS:
-            start = log_count[1]
             for c in range(k):
-                log_which[start + c] = active[c]
-                log_change[start + c] = step * da[c]
-            log_count[1] = start + k
+                i = active[c]
+                if not listed[i]:
+                    listed[i] = True
+                    touched[counts[0]] = i
+                    counts[0] += 1
+                pending[i] += step * da[c]
             e = log_count[0]
             log_t[e] = clock[0]
             log_index[e] = who
             log_state[e] = to
+            log_kept[e] = 0
             log_start[e + 1] = log_count[1]
             log_count[0] = e + 1
+            if drift > DRIFT or who < 0 or to >= TIE_IN:
+                keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
+                drift = 0.0
         last = -1
         one[0] = who
         if who < 0:
@@ -344,7 +436,7 @@ def follow(
             return TIED, who
         if to >= TIE_IN or to == EDGE:
             before = count[0]
-            complement = join(Z, linear, diagonal, active, position, count, U, one, spare)
+            complement = join(Z, rows, linear, diagonal, active, position, count, U, one, spare)
             if linear and kind != LEVELS and complement < DEPENDENT and state[who] != MOVING:
                 count[0] = before
                 position[who] = -1
@@ -370,5 +462,7 @@ def follow(
                 last = who  # rounding may ask it straight back in; let the leg advance first
         idle = idle + 1 if step <= 1e-15 else 0
         if idle > 4 * (n + 10):
+            keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
             return STALLED, who
+    keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
     return BUDGET, -1

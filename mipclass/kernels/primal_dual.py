@@ -43,6 +43,7 @@ def correct(
     """
     n = a.shape[0]
     cap = U.shape[0]
+    rows = (np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32), np.empty(0))
     spare = np.empty((TOGETHER, cap))
     da = np.empty(cap)
     column = np.empty(cap)
@@ -119,6 +120,6 @@ def correct(
             leave(active, position, count, U, waiting[e : min(e + TOGETHER, size)], spare)
         for e in range(0, joining, TOGETHER):
             new = entering[e : min(e + TOGETHER, joining)]
-            if join(Q, False, diagonal, active, position, count, U, new, spare) < DEPENDENT:
+            if join(Q, rows, False, diagonal, active, position, count, U, new, spare) < DEPENDENT:
                 return -1
     return -1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from .. import registry
@@ -15,12 +13,12 @@ from ..program import Feature
 from ..result import Status
 from ..run import Run
 from .outlier_state import OutlierState
-from .outlier_steps import by_homotopy
+from .outlier_steps import DSolver, Index, by_homotopy
 
 SETTLED = 1e-5  # a backend's multiplier within this share of C from a bound is taken to be at it
 
 
-def by_backend(name: str) -> Callable[[OutlierState, int], None]:
+def by_backend(name: str) -> DSolver:
     """A D-step that lets the backend `name` solve the dual conditional QP of the new partition."""
     backend = registry.find(name)
     if not isinstance(backend, Backend) or Feature.QP not in backend.features:
@@ -28,16 +26,16 @@ def by_backend(name: str) -> Callable[[OutlierState, int], None]:
             f"option 'd_step' must be 'auto', 'homotopy', 'primal-dual' or a backend for QPs; got {name!r}."
         )
 
-    def change_sides(state: OutlierState, j: int) -> None:
+    def change_sides(state: OutlierState, points: Index) -> None:
         saved = state.copy_solution()
         outliers = state.outliers
-        outliers[j] = not outliers[j]
+        outliers[points] = ~outliers[points]
         Q = state.Z @ state.Z.T + np.diag(state.ridge) if state.linear else state.Z
         qp = ConditionalDual(Q, state.C, state.theta, state.s, outliers)
         solution = backend.solve(qp.program(), Run.quiet())
         if solution.x is None or solution.status is not Status.OPTIMAL:
             state.restore_solution(saved)
-            by_homotopy(state, j)
+            by_homotopy(state, points)
             return
         settle(state, qp.decode(solution.x)["alpha"], outliers)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import cholesky
 
@@ -19,6 +20,8 @@ Index = NDArray[np.int64]
 RIDGE_KERNEL = 1e-11
 JITTER = 1e-10  # size of the random shifts of the levels 1 and s that tell tied points apart
 EVENTS_A_CALL = 2000
+SPARSE = 0.25  # share of nonzeros up to which rows are read in compressed form
+NOT_COMPRESSED: kernel.Rows = (np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32), np.empty(0))
 
 
 class PathStalledError(ArithmeticError):
@@ -37,6 +40,7 @@ class OutlierState:
     def __init__(self, Z: Array, C: Array, *, linear: bool, seed: int = 0) -> None:
         n = len(C)
         self.Z, self.linear, self.C = Z, linear, C
+        self.rows = compressed(Z) if linear else NOT_COMPRESSED
         self.columns = np.ascontiguousarray(Z.T) if linear else Z
         diagonal = np.einsum("ij,ij->i", Z, Z) if linear else np.diagonal(Z).copy()
         # A point at the origin has margin 0 whatever w is: give its row a scale so that no division by zero occurs.
@@ -66,6 +70,7 @@ class OutlierState:
         self._nothing = np.empty(0, dtype=np.int64)
         self._no_log = (
             np.empty(0),
+            self._nothing,
             self._nothing,
             self._nothing,
             self._nothing,
@@ -109,6 +114,7 @@ class OutlierState:
         part = object.__new__(OutlierState)
         part.linear, part.theta, part.s, part.jitter, part.events = self.linear, self.theta, self.s, self.jitter, 0
         part.Z = self.Z[names] if self.linear else self.Z[np.ix_(names, names)]
+        part.rows = compressed(part.Z) if len(self.rows[0]) else NOT_COMPRESSED
         part.columns = np.ascontiguousarray(part.Z.T) if self.linear else part.Z
         for name in ("C", "ridge", "diagonal", "shift", "a", "m", "p", "q", "out_level", "state"):
             setattr(part, name, getattr(self, name)[names])
@@ -192,7 +198,7 @@ class OutlierState:
         if self.linear:
             scratch = np.empty((1, len(self.U)))
             for j in index:
-                kernel.join_row(self.Z, self.diagonal, self.active, self.position, self.count, self.U, j, scratch)
+                kernel.join_row(self.Z, self.rows, self.diagonal, self.active, self.position, self.count, self.U, j, scratch)
             return
         matrix = self.Z[np.ix_(index, index)]
         try:
@@ -254,7 +260,7 @@ class OutlierState:
         while True:
             before = self.count[0]
             code, who = kernel.follow(
-                self.Z, self.columns, self.linear, self.ridge, self.diagonal, self.a, self.m, self.p, self.q, self.C, self.out_level,
+                self.Z, self.rows, self.columns, self.linear, self.ridge, self.diagonal, self.a, self.m, self.p, self.q, self.C, self.out_level,
                 self.state, self.active, self.position, self.count, self.U,
                 kind, moving, index, values, drive, g, dp, dq, time, t_end, budget or EVENTS_A_CALL,
                 *(self._no_log if log is None else log.arrays()),
@@ -293,6 +299,14 @@ class OutlierState:
             self.q[idle] = self.s + self.jitter * self.shift[idle]
 
 
+def compressed(Z: Array) -> kernel.Rows:
+    """The rows as (start, column, value) when that is shorter to read, else empty."""
+    sparse = sp.csr_array(Z) if np.count_nonzero(Z) <= SPARSE * Z.size else None
+    if sparse is None:
+        return NOT_COMPRESSED
+    return sparse.indptr.astype(np.uint32), sparse.indices.astype(np.uint32), np.asarray(sparse.data, dtype=np.float64)
+
+
 class Log:
     """Growing record of a continuous leg: after each event the parameter, who changed to what, and the change of a_A."""
 
@@ -300,19 +314,20 @@ class Log:
         self.t = np.empty(events)
         self.index = np.empty(events, dtype=np.int64)
         self.state = np.empty(events, dtype=np.int64)
+        self.kept = np.zeros(events, dtype=np.int64)
         self.start = np.zeros(events + 1, dtype=np.int64)
         self.which = np.empty(entries, dtype=np.int64)
         self.change = np.empty(entries)
         self.count = np.zeros(2, dtype=np.int64)
 
-    def arrays(self) -> tuple[Array, Index, Index, Index, Index, Array, Index]:
-        return self.t, self.index, self.state, self.start, self.which, self.change, self.count
+    def arrays(self) -> tuple[Array, Index, Index, Index, Index, Index, Array, Index]:
+        return self.t, self.index, self.state, self.kept, self.start, self.which, self.change, self.count
 
     def clear(self) -> None:
         self.count[:] = 0
 
     def grow(self, active: int) -> None:
-        for name in ("t", "index", "state", "start"):
+        for name in ("t", "index", "state", "kept", "start"):
             old = getattr(self, name)
             setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
         extra = max(len(self.which), 4 * active)

@@ -17,7 +17,7 @@ Index = NDArray[np.int64]
 Parameter = Literal["theta", "s"]
 
 STATES = ("R", "E", "L", "O", "I at s", "O at s", "moving")
-_CHUNK = 1 << 23  # numbers of a block of scores held at once
+_BLOCK = 256  # breakpoints scored at once
 
 
 @dataclass(frozen=True)
@@ -200,20 +200,23 @@ class OutlierPath:
         return np.asarray(rest + self.theta[:, None] * np.cumsum(self._matrix("outlier") @ Z, axis=0))
 
     def score_blocks(self, K: ArrayLike) -> Iterator[tuple[int, Array]]:
-        """(first breakpoint, (breakpoints, new points) scores) in blocks; K is (new points, training points)."""
-        columns = (np.asarray(K, dtype=np.float64) * self.y).T
-        if columns.shape[0] != len(self.y):
-            raise InvalidInputError(f"K must have {len(self.y)} columns (training points), got {columns.shape[0]}")
-        size = max(1, _CHUNK // max(1, columns.shape[1]))
-        rest = np.zeros(columns.shape[1])
-        outlier = np.zeros(columns.shape[1])
+        """(first breakpoint, (breakpoints, new points) scores) in blocks; K is (new points, training points).
+
+        Few points change their multipliers within a block, so its scores are those before it plus one small product.
+        """
+        K = np.asarray(K, dtype=np.float64)
+        if K.shape[1] != len(self.y):
+            raise InvalidInputError(f"K must have {len(self.y)} columns (training points), got {K.shape[1]}")
+        rest, outlier = np.zeros(len(K)), np.zeros(len(K))
         theta = self.theta
-        for k in range(0, len(self), size):
-            block = slice(k, min(k + size, len(self)))
-            rests = rest + np.cumsum(self._matrix("rest")[block] @ columns, axis=0)
-            outs = outlier + np.cumsum(self._matrix("outlier")[block] @ columns, axis=0)
-            rest, outlier = rests[-1], outs[-1]
-            yield k, rests + theta[block, None] * outs
+        for k in range(0, len(self), _BLOCK):
+            block = slice(k, min(k + _BLOCK, len(self)))
+            changes = self._matrix("rest")[block], self._matrix("outlier")[block]
+            touched = np.unique(np.concatenate([matrix.indices for matrix in changes]))
+            part = K[:, touched].T
+            rests, outs = (np.cumsum(matrix[:, touched].toarray(), axis=0) * self.y[touched] for matrix in changes)
+            yield k, (rests + theta[block, None] * outs) @ part + (rest + theta[block, None] * outlier)
+            rest, outlier = rest + rests[-1] @ part, outlier + outs[-1] @ part
 
     def scores(self, K: ArrayLike) -> Array:
         """(breakpoints, new points) decision values; K is the kernel between new and training points."""

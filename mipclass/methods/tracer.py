@@ -46,7 +46,7 @@ class Tracer:
                 finished = False
                 self.slack *= 2.0
             dropped = batch.commit(self.path)
-            self._adapt(dropped)
+            self._adapt(dropped, len(batch.steps))
             state = self.state
             self.run.report(
                 objective=self.path.objective[-1],
@@ -69,13 +69,15 @@ class Tracer:
         size = int(self.slack * (SMALLEST + k + 2 * self.batch + n // 10))
         return n if size > 0.6 * n else size
 
-    def _adapt(self, dropped: int) -> None:
+    def _adapt(self, dropped: int, made: int) -> None:
         if not dropped:
             self.batch = min(self.batch + max(1, self.batch // 4), 64)
         elif self.batch > 4:
             self.batch = max(4, self.batch // 2)
         else:
             self.slack = min(1.25 * self.slack, 1e6)
+        if 2 * dropped > made:  # most of the work was in vain: more points at once rather than fewer breakpoints
+            self.slack = min(2.0 * self.slack, 1e6)
 
     def _advance_s(self, batch: Batch, until: float) -> bool:
         """Raise the cut-off past at most `self.batch` jumps; true when it reaches `until`."""
@@ -142,20 +144,22 @@ class Tracer:
         return False
 
     def _record_leg(self, batch: Batch, log: Log) -> None:
-        """Turn the events of a continuous leg into breakpoints."""
-        names, nothing = batch.names, np.empty(0, dtype=np.int64)
-        none, no_state = np.empty(0, dtype=bool), np.empty(0, dtype=np.int8)
+        """Turn the events of a continuous leg that are kept into breakpoints."""
+        names, nothing, none = batch.names, np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
         s, rest, state = batch.part.s, batch.memory.rest, batch.memory.state
+        restated: dict[int, int] = {}
         for e in range(int(log.count[0])):
+            who, to = int(log.index[e]), int(log.state[e])
+            if who >= 0 and to < kernel.TIE_IN:
+                restated[who] = state[who] = to
+            if not log.kept[e]:
+                continue
             entries = slice(int(log.start[e]), int(log.start[e + 1]))
             which, change = log.which[entries], log.change[entries].copy()
             rest[which] += change
-            who, to = int(log.index[e]), int(log.state[e])
             theta = max(0.0, 1.0 - float(log.t[e]))
             event = "end" if who < 0 else ("tie" if to >= kernel.TIE_IN else "RELO"[to])
-            restated, states = nothing, no_state
-            if who >= 0 and to < kernel.TIE_IN:
-                restated, states = names[who : who + 1], np.array([to], dtype=np.int8)
-                state[who] = to
             point = int(names[who]) if who >= 0 else -1
-            batch.steps.append(Step(theta, s, event, point, names[which], change, nothing, none, restated, states))
+            points, states = names[list(restated)], np.array(list(restated.values()), dtype=np.int8)
+            batch.steps.append(Step(theta, s, event, point, names[which], change, nothing, none, points, states))
+            restated = {}
