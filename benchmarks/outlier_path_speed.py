@@ -23,6 +23,7 @@ from mipclass import models, registry
 from mipclass.methods.cccp import concave_convex
 from mipclass.methods.outlier_path import follow_path
 from mipclass.methods.robust_problem import RobustProblem, read
+from mipclass.methods.solution_path import Parameter
 from mipclass.models.robust_svm import ConditionalDual, ConditionalSVM
 from mipclass.run import Run
 
@@ -47,10 +48,10 @@ def problem(kernel: str, n: int, C: float) -> RobustProblem:
     return read(models.robust_svm(X, y, C, kernel=rule))
 
 
-def outlier_path(parameter: str, kernel: str, n: int, C: float) -> dict[str, Any]:
+def outlier_path(parameter: Parameter, kernel: str, n: int, C: float) -> dict[str, Any]:
     robust = problem(kernel, n, C)
     start = time.process_time()
-    path, status = follow_path(robust, Run.quiet(), parameter)  # type: ignore[arg-type]
+    path, status = follow_path(robust, Run.quiet(), parameter)
     seconds = time.process_time() - start
     assert status is None
     return {
@@ -70,10 +71,10 @@ def op_theta(kernel: str, n: int, C: float) -> dict[str, Any]:
     return outlier_path("theta", kernel, n, C)
 
 
-def cccp(parameter: str, kernel: str, n: int, C: float, tolerance: float = 1e-4) -> dict[str, Any]:
+def cccp(parameter: Parameter, kernel: str, n: int, C: float, tolerance: float = 1e-4) -> dict[str, Any]:
     robust = problem(kernel, n, C)
     start = time.process_time()
-    found, _ = concave_convex(robust, Run.quiet(), parameter, candidates=10, tolerance=tolerance)  # type: ignore[arg-type]
+    found, _ = concave_convex(robust, Run.quiet(), parameter, candidates=10, tolerance=tolerance)
     seconds = time.process_time() - start
     return {"seconds": seconds, "rounds": sum(c.rounds for c in found), "objective": found[-1].objective}
 

@@ -8,6 +8,9 @@ from outlier_truth import noisy, ramp_objective
 from sklearn.svm import LinearSVC
 
 from mipclass import models, solve
+from mipclass.methods.cccp import concave_convex
+from mipclass.methods.robust_problem import read
+from mipclass.run import Run
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
@@ -63,3 +66,12 @@ def test_a_time_limit_returns_what_there_is():
     result = solve(models.robust_svm(X, y, 100.0), "cccp", time_limit=0.05, options={"tolerance": 1e-10})
     assert result.status == "time_limit"
     assert result.recounted
+
+
+@pytest.mark.parametrize("kernel", [None, models.Kernel("rbf")])
+def test_it_may_start_at_a_known_svm(kernel):
+    X, y = noisy(80, 3, 2)
+    robust = read(models.robust_svm(X, y, kernel=kernel))
+    found, _ = concave_convex(robust, Run.quiet(), "s", tolerance=1e-9)
+    again, _ = concave_convex(robust, Run.quiet(), "s", tolerance=1e-9, start=found[0].alpha)
+    assert [c.objective for c in again] == pytest.approx([c.objective for c in found], rel=1e-8)

@@ -280,3 +280,60 @@ def test_no_time_at_all_still_returns_a_rule():
     assert (result.status, result.claim) == ("time_limit", "heuristic")
     assert result.recounted
     assert (np.sign(X @ result.values["w"]) == y).mean() > 0.6
+
+
+def test_sparse_rows_and_dense_rows_trace_the_same_path(monkeypatch):
+    from mipclass.methods import outlier_state
+
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 40)) < 0.12).astype(float)
+    y = np.where(X @ rng.normal(size=40) + 0.2 * rng.normal(size=300) > 0, 1, -1)
+    y[rng.random(300) < 0.15] *= -1
+    for parameter in ("theta", "s"):
+        model = models.robust_svm(X, y, 1.0, intercept="penalised")
+        paths = []
+        for share in (0.25, 0.0):
+            monkeypatch.setattr(outlier_state, "SPARSE", share)
+            paths.append(solve(model, "outlier-path", options={"path": parameter}).extra["path"])
+        assert paths[0].values[0] == pytest.approx(paths[1].values[0], rel=1e-8)
+        assert paths[0].objective[0] == pytest.approx(paths[1].objective[0], rel=1e-9)
+        K = gram_of(model, X)
+        for path in paths:
+            assert path.complete
+            for k in range(len(path)):
+                alpha, theta, s = path.alpha(k), path.theta[k], path.s[k]
+                assert worst_condition(K, path.y, alpha, path.C, theta, s, path.outliers(k)) <= 1e-8
+
+
+def test_few_breakpoints_are_stored_where_the_rule_stands_still():
+    """Many binary points in few dimensions: w stays at a vertex while multipliers are exchanged, and between the stored
+    breakpoints the straight line of multipliers is optimal too."""
+    X, y = binary(400, 9, 3)
+    model = models.robust_svm(X, y, 100.0)
+    path = solve(model, "outlier-path").extra["path"]
+    K = gram_of(model, X)
+    W = path.coefficients(X[model.points.first])
+    moved = np.abs(np.diff(W, axis=0)).max(axis=1) > 1e-8
+    assert len(path) <= 40 + 4 * moved.sum()
+    for k in np.flatnonzero(np.diff(path.theta) < 0):
+        theta = 0.5 * (path.theta[k] + path.theta[k + 1])
+        alpha = path.at(theta)
+        assert worst_condition(K, path.y, alpha, path.C, theta, 0.0, path.outliers(k)) <= 1e-8
+
+
+@pytest.mark.parametrize("rule", ["linear", "callable"])
+def test_several_inliers_leave_together_and_the_objective_falls(rule):
+    """Clusters of flipped points reach the cut-off together; every jump ends at the optimum of its partition."""
+    rng = np.random.default_rng(4)
+    X, y = noisy(150, 4, 4, flip=0.0)
+    X[:30] = X[:3].repeat(10, axis=0) + 1e-4 * rng.normal(size=(30, 4))
+    y[:30] = -y[:3].repeat(10)
+    model = models.robust_svm(X, y, 1.0, **RULES[rule])
+    path = solve(model, "outlier-path", options={"path": "s"}).extra["path"]
+    K = gram_of(model, X)
+    assert np.diff(path.n_outliers()).max() >= 5
+    for k in np.flatnonzero(path.jumps):
+        s, outliers = path.s[k], path.outliers(int(k))
+        dual = solve(models.conditional_dual(K, y, 1.0, 0.0, s, outliers=outliers), "cvxpy:CLARABEL")
+        assert (1.0 - s) * outliers.sum() - dual.objective == pytest.approx(path.objective[k], rel=1e-6)
+        assert path.objective[k] < ramp_objective(K, path.y, path.alpha(int(k) - 1), path.C, 0.0, s)

@@ -41,7 +41,7 @@ DEPENDENT = (
 )
 
 
-DRIFT = 1e-10  # a move of the margins below this, relative to 1, is no move: it comes from the shifts that part ties
+DRIFT = 1e-9  # margins nearer than this are the same: the levels of tied points differ by such shifts
 
 
 @njit(cache=True, fastmath=REORDER)
@@ -311,8 +311,9 @@ def follow(
     listed = np.zeros(pending.shape[0], dtype=np.bool_)
     touched = np.empty(pending.shape[0], dtype=np.int64)
     counts = np.zeros(1, dtype=np.int64)  # entries of `touched`
-    drift = 0.0  # of the margins since the last breakpoint
+    way = np.zeros(Z.shape[1])  # of w since the last breakpoint
     widest = root.max()
+    stays = False
     for _ in range(budget):
         k = count[0]
         if k >= cap:
@@ -393,8 +394,11 @@ def follow(
                 step, who, to = x, moving, RIGHT if a[moving] < 0.0 else EDGE
         # Walk.
         if kind == CONTINUOUS:
-            drift += (step * np.sqrt(dot(dw, dw)) * widest if linear else np.inf) if moves else 0.0
-            if drift > DRIFT and counts[0] > 0:
+            if linear and moves:
+                for f in range(dw.shape[0]):
+                    way[f] += step * dw[f]
+            stays = linear and np.sqrt(dot(way, way)) * widest <= DRIFT
+            if not stays and counts[0] > 0:
                 keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
         for c in range(k):
             a[active[c]] += step * da[c]
@@ -424,9 +428,9 @@ def follow(
             log_kept[e] = 0
             log_start[e + 1] = log_count[1]
             log_count[0] = e + 1
-            if drift > DRIFT or who < 0 or to >= TIE_IN:
+            if not stays or who < 0 or to >= TIE_IN:
                 keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
-                drift = 0.0
+                way[:] = 0.0
         last = -1
         one[0] = who
         if who < 0:

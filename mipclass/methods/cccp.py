@@ -58,6 +58,15 @@ class BoxSVM:
         self.w = np.zeros(Z.shape[1])
         self._random = random_state(seed)
 
+    def begin(self, a: Array) -> None:
+        """Stand at the multipliers a."""
+        self.a = a.copy()
+        if self.linear:
+            self.w = self.Z.T @ a
+            self.m = self.Z @ self.w
+        else:
+            self.m = self.Z @ a
+
     def solve(self, lower: Array, upper: Array, run: Run) -> Status | None:
         """Move a into the box and to the optimum; returns why it stopped early, or None."""
         clipped = np.clip(self.a, lower, upper)
@@ -103,12 +112,15 @@ def concave_convex(
     *,
     candidates: int = CANDIDATES,
     tolerance: float = 1e-4,
+    start: Array | None = None,
 ) -> tuple[list[Candidate], Status | None]:
     """CCCP at each value of `grid` in turn, each from the solution before; the first starts at the SVM.
 
-    Without a grid: `candidates` equal steps from theta = 1, or from the smallest margin of the SVM, to the model's value.
+    `start`: multipliers of the SVM, if known. Without a grid: `candidates` equal steps from theta = 1, or from the smallest margin of the SVM, to the model's value.
     """
     svm = BoxSVM(robust.Z, linear=robust.linear, tolerance=tolerance, seed=run.seed)
+    if start is not None:
+        svm.begin(start)
     status = svm.solve(np.zeros(len(robust.C)), robust.C, run)
     if grid is None:
         first, last = (1.0, robust.theta) if parameter == "theta" else (min(svm.m.min(), robust.s), robust.s)

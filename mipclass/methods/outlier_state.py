@@ -198,7 +198,9 @@ class OutlierState:
         if self.linear:
             scratch = np.empty((1, len(self.U)))
             for j in index:
-                kernel.join_row(self.Z, self.rows, self.diagonal, self.active, self.position, self.count, self.U, j, scratch)
+                kernel.join_row(
+                    self.Z, self.rows, self.diagonal, self.active, self.position, self.count, self.U, j, scratch
+                )
             return
         matrix = self.Z[np.ix_(index, index)]
         try:

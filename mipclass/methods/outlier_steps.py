@@ -23,7 +23,7 @@ def by_homotopy(state: OutlierState, points: Index) -> None:
         _rise(state, int(points[0]))
     elif len(points) == 1:
         _fall(state, points)
-        _arrive(state, points)
+        state.state[points] = kernel.OUT
     else:
         saved = state.copy_solution()
         _fall(state, points)
@@ -50,10 +50,6 @@ def _rise(state: OutlierState, j: int) -> None:
     if state.state[j] == kernel.MOVING:
         state.state[j] = kernel.LEFT
         state.a[j] = state.C[j]
-
-
-def _arrive(state: OutlierState, points: Index) -> None:
-    state.state[points] = kernel.OUT
 
 
 def _settle(state: OutlierState, points: Index) -> bool:
@@ -119,7 +115,7 @@ def jump(state: OutlierState, j: int, change_sides: DSolver) -> int:
 def next_ties(state: OutlierState, *, together: bool) -> Index:
     """All inliers at the cut-off if there are any and they may go `together`, else the tie farthest beyond its interior value."""
     ties = state.ties()
-    inliers = ties[state.state[ties] == kernel.TIE_IN]
+    inliers: Index = ties[state.state[ties] == kernel.TIE_IN]
     if together and len(inliers):
         return inliers
     if len(ties) == 0:

@@ -112,7 +112,16 @@ def drop_dependent(state: OutlierState) -> NDArray[np.int64]:
         state.reserve(k + 1)
         one = np.array([j])
         complement = kernel.join(
-            state.Z, state.rows, state.linear, state.diagonal, state.active, state.position, state.count, state.U, one, scratch
+            state.Z,
+            state.rows,
+            state.linear,
+            state.diagonal,
+            state.active,
+            state.position,
+            state.count,
+            state.U,
+            one,
+            scratch,
         )
         if complement >= (kernel.DEPENDENT if state.linear else NULL):
             continue
@@ -132,6 +141,15 @@ def drop_dependent(state: OutlierState) -> NDArray[np.int64]:
         if first < k:
             state.release(int(which[first]))
             kernel.join(
-                state.Z, state.rows, state.linear, state.diagonal, state.active, state.position, state.count, state.U, one, scratch
+                state.Z,
+                state.rows,
+                state.linear,
+                state.diagonal,
+                state.active,
+                state.position,
+                state.count,
+                state.U,
+                one,
+                scratch,
             )
     return state.A.copy()

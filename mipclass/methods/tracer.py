@@ -64,8 +64,8 @@ class Tracer:
 
     def _size(self) -> int:
         n, k = len(self.state.a), len(self.state.A)
-        if not self.restrict:
-            return n
+        if not self.restrict or (self.path.parameter == "s" and len(self.state.rows[0])):
+            return n  # jumps move the rule far, and all margins cost little when rows are sparse
         size = int(self.slack * (SMALLEST + k + 2 * self.batch + n // 10))
         return n if size > 0.6 * n else size
 
