@@ -54,6 +54,8 @@ def prove_constrained(task: Task) -> Outcome:
     data = engine.data
     for W in first_rules(task):
         engine.offer(W)
+        if engine.best == 0:
+            break
 
     def cost(value: int | None) -> float | None:
         return None if value is None else float(data.constant + data.unit * value)
