@@ -5,8 +5,8 @@
 40 % training, 30 % validation, 30 % test at random; 15 % of the labels of training and validation are flipped; C in {0.01, 0.1,
 1, 10, 100} and theta or s are chosen by the validation error; RBF kernel with gamma = 1/d. The paper does not say how the
 features were scaled or whether there was an offset: here they are standardised on the training part (the sparse binary
-sets are left as they are) and a constant is added to the kernel. Gisette is not available. CCCP starts at the SVM that the
-path has found and is cut after CCCP_SECONDS of CPU time for one C and one parameter; what it had reached by then counts.
+sets are left as they are) and a constant is added to the kernel. Gisette is not available. OP-s and CCCP start at
+the SVM that OP-theta has found. CCCP is cut after CCCP_SECONDS of CPU time for one C and one parameter; what it had reached by then counts.
 """
 
 from __future__ import annotations
@@ -174,9 +174,11 @@ def test_errors(name: str, kernel: str, split: int) -> dict[str, Any]:
     cut = 0
     for C in COSTS:
         robust = here.problem(C)
+        svm: np.ndarray | None = None
         for parameter in PARAMETERS:
             start = time.process_time()
-            path, status = follow_path(robust, Run.quiet(), parameter)
+            path, status = follow_path(robust, Run.quiet(), parameter, start=svm)
+            svm = path.alpha(0)
             assert status is None, f"{name} {kernel} C={C} {parameter}: {status}"
             held = here.path_errors(path)
             seconds[f"OP-{parameter}"] += time.process_time() - start
@@ -185,7 +187,7 @@ def test_errors(name: str, kernel: str, split: int) -> dict[str, Any]:
                 choices["C-SVM"].offer(held[:1], path.alpha)
             start = time.process_time()
             run = CpuRun(time_limit=CCCP_SECONDS)
-            found, early = concave_convex(robust, run, parameter, candidates=5, tolerance=1e-3, start=path.alpha(0))
+            found, early = concave_convex(robust, run, parameter, candidates=5, tolerance=1e-3, start=svm)
             alphas = np.array([c.alpha for c in found])
             held = here.held_errors(alphas)
             seconds[f"CCCP-{parameter}"] += time.process_time() - start

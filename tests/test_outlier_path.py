@@ -12,6 +12,9 @@ from mipclass import models, solve
 from mipclass.errors import InvalidInputError, OptionError, UnsupportedProgramError
 from mipclass.kernels import cholesky_update
 from mipclass.methods.local_optimality import local_optimality
+from mipclass.methods.outlier_path import follow_path
+from mipclass.methods.robust_problem import read
+from mipclass.run import Run
 
 RULES = {
     "linear": {},
@@ -272,6 +275,19 @@ def test_discrete_points_never_loop(n, d, seed, C):
         assert path.complete
         worst = worst_condition(gram_of(model, X), path.y, path.alpha(-1), path.C, 0.0, 0.0, path.outliers(-1))
         assert worst <= 1e-8
+
+
+@pytest.mark.parametrize("rule", ["offset", "rbf"])
+@pytest.mark.parametrize("name", ["continuous", "binary"])
+def test_a_path_may_start_at_a_known_svm(name, rule):
+    X, y = DATA[name]
+    robust = read(models.robust_svm(X, y, 10.0, **RULES[rule]))
+    theta, _ = follow_path(robust, Run.quiet(), "theta")
+    path, _ = follow_path(robust, Run.quiet(), "s")
+    again, _ = follow_path(robust, Run.quiet(), "s", start=theta.alpha(0))
+    assert again.complete
+    np.testing.assert_allclose(again.alpha(0), theta.alpha(0), atol=1e-6)
+    assert again.objective[0] == pytest.approx(path.objective[0], rel=1e-10)
 
 
 def test_no_time_at_all_still_returns_a_rule():

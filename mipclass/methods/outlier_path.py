@@ -82,26 +82,31 @@ class OutlierPathMethod(Method):
 
 
 def follow_path(
-    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str = "auto"
+    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str = "auto", *, start: Array | None = None
 ) -> tuple[OutlierPath, Status | None]:
-    """The path from the SVM to (theta, s) of `robust`; the status says why it stopped early, or is None."""
+    """The path from the SVM to (theta, s) of `robust`; the status says why it stopped early, or is None.
+
+    `start`: multipliers near those of the SVM, such as breakpoint 0 of the path in the other parameter, if known.
+    """
     if robust.linear:
-        return _follow(robust, run, parameter, d_step)
+        return _follow(robust, run, parameter, d_step, start)
     # The state puts its ridge on the diagonal of Q; a second matrix of that size would double the memory.
     points = np.arange(len(robust.C))
     diagonal = robust.Z[points, points]
     try:
-        return _follow(robust, run, parameter, d_step)
+        return _follow(robust, run, parameter, d_step, start)
     finally:
         robust.Z[points, points] = diagonal
 
 
-def _follow(robust: RobustProblem, run: Run, parameter: Parameter, d_step: str) -> tuple[OutlierPath, Status | None]:
+def _follow(
+    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str, start: Array | None
+) -> tuple[OutlierPath, Status | None]:
     change_sides, restrict = _d_solver(d_step, robust.linear)
     state = OutlierState(robust.Z, robust.C, linear=robust.linear, seed=run.seed)
     path = OutlierPath(parameter, robust.y, robust.C)
     try:
-        early = solve_svm(state, run)
+        early = solve_svm(state, run, start)
     except PathStalledError:
         _first(path, state)
         return path, Status.NUMERICAL_ERROR

@@ -19,19 +19,24 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-3
 SWEEPS = 1000
 FIRST_SWEEPS = 50  # an easy problem needs fewer; others go to the interior point
-STEPS_A_POINT = 200
+STEPS_A_POINT = 50  # the homotopy does the rest sooner
 CHUNK = 100_000_000  # multiplications between two questions whether to stop
 NULL = 1e-9  # kernel case: relative Schur complement below which a point counts as dependent
 
 
-def solve_svm(state: OutlierState, run: Run) -> Status | None:
+def solve_svm(state: OutlierState, run: Run, start: Array | None = None) -> Status | None:
     """Put `state` at the exact solution of the SVM with the hinge loss (theta = 1).
 
     Descent or interior point gives multipliers near the optimum. They are exactly optimal for shifted levels p_i (the margin itself where
     0 < a_i < C_i; beyond the margin by a random slack where a bound is violated), and the homotopy moves the levels to 1.
-    Returns why it stopped at what descent had reached, or None.
+    `start` takes the place of descent. Returns why it stopped at what descent had reached, or None.
     """
-    status = _descend(state, run)
+    if start is None:
+        status = _descend(state, run)
+    else:
+        status = run.stop()
+        state.a = start.copy()
+        state.refresh()
     independent = drop_dependent(state)
     n = len(state.C)
     free = (state.a > 0) & (state.a < state.C)
