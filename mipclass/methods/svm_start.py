@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-3
 SWEEPS = 1000
 FIRST_SWEEPS = 50  # an easy problem needs fewer; others go to the interior point
-STEPS_A_POINT = 50  # the homotopy does the rest sooner
+STEPS_A_POINT = 200
 CHUNK = 100_000_000  # multiplications between two questions whether to stop
 NULL = 1e-9  # kernel case: relative Schur complement below which a point counts as dependent
 
