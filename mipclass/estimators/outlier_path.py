@@ -256,12 +256,13 @@ class OutlierPathSVC(BinaryClassifier):
             )
         if isinstance(self.n_folds, bool) or not isinstance(self.n_folds, int | np.integer) or self.n_folds < 2:
             raise InvalidInputError(f"n_folds must be a whole number of folds >= 2; got {self.n_folds!r}.")
-        costs = [self.C] if np.ndim(self.C) == 0 else list(self.C)  # type: ignore[arg-type]
+        given: Any = self.C
+        costs: list[Any] = [given] if np.ndim(given) == 0 else list(given)
         if not costs:
             raise InvalidInputError("C is an empty list; give one or more positive numbers.")
         for cost in costs:
             check_C(cost)
-        return [float(cost) for cost in costs]  # type: ignore[arg-type]
+        return [float(cost) for cost in costs]
 
     def _hashes(self, X: Any) -> NDArray[np.uint64]:
         """Fingerprints of the points; a precomputed matrix has none that survive reordering, so its row numbers serve."""
