@@ -44,6 +44,10 @@ DEPENDENT = (
 DRIFT = 1e-9  # margins nearer than this are the same: the levels of tied points differ by such shifts
 
 
+NO_STEP = 1e-15
+STUCK = 50  # changes without a step before their order becomes random
+
+
 @njit(cache=True, fastmath=REORDER)
 def row_dot(Z: Array, i: int, x: Array) -> float:
     """Z_i.x, without making a slice."""
@@ -252,6 +256,19 @@ def rates(
 
 
 @njit(cache=True)
+def comes_first(x: float, step: float, clock: Array) -> bool:
+    """Whether a change at distance x comes before the one at `step`; among many at no distance any one, once the leg is stuck there.
+
+    Points that meet their bounds together can otherwise follow each other in and out for ever.
+    """
+    if x > NO_STEP or clock[2] < STUCK:
+        return x < step
+    clock[3] = (clock[3] * 16807.0) % 2147483647.0  # a random number below the modulus
+    clock[4] += 1.0
+    return clock[3] * clock[4] < 2147483647.0
+
+
+@njit(cache=True)
 def keep(
     pending: Array, listed: NDArray[np.bool_], touched: Index, counts: Index, log_kept: Index, log_start: Index, log_which: Index, log_change: Array,
     log_count: Index,
@@ -283,6 +300,8 @@ def follow(
 ) -> tuple[int, int]:  # fmt: skip
     """Follow one leg from clock[0] to t_end; returns (why it stopped, the index of a tie or -1).
 
+    clock = [t, changes of state, those since the last step, random seed, work].
+
     `v_index`, `v`: the driven multipliers and their rates; `drive`: Z'v (linear case), `g`: Qv (kernel case). In a CONTINUOUS leg
     every change of state is logged; log_count = [events, entries]. Events marked in log_kept are breakpoints and come with
     the change of the multipliers since the one before. Between the others w stands still (a vertex where more margins are
@@ -301,7 +320,6 @@ def follow(
     driven = 0.0
     for e in range(v.shape[0]):
         driven += abs(v[e]) * root[v_index[e]]
-    idle = 0
     last = -1
     blocked = np.zeros(
         n, dtype=np.bool_
@@ -331,6 +349,7 @@ def follow(
                 dm[v_index[e]] += ridge[v_index[e]] * v[e]
         # Ratio test: the first index that has to change its state, and into which.
         step = t_end - clock[0]
+        clock[4] = 0.0
         who = -1
         to = -1
         for c in range(k):
@@ -348,7 +367,7 @@ def follow(
                     x, target = (C[i] - a[i]) / da[c], LEFT
             elif da[c] > 0.0:
                 x, target = (out_level[i] - a[i]) / da[c], OUT
-            if x < step:
+            if comes_first(x, step, clock):
                 step, who, to = max(x, 0.0), i, target
         for i in range(n if moves else 0):
             s = state[i]
@@ -359,24 +378,24 @@ def follow(
                 rate = dm[i] - dp[i]
                 if rate < -noise:
                     x = (p[i] - m[i]) / rate
-                    if x < step:
+                    if comes_first(x, step, clock):
                         step, who, to = max(x, 0.0), i, EDGE
             elif s == LEFT:
                 rate = dm[i] - dp[i]
                 if rate > noise:
                     x = (p[i] - m[i]) / rate
-                    if x < step:
+                    if comes_first(x, step, clock):
                         step, who, to = max(x, 0.0), i, EDGE
                 rate = dm[i] - dq[i]
                 if rate < -noise:
                     x = (q[i] - m[i]) / rate
-                    if x < step:
+                    if comes_first(x, step, clock):
                         step, who, to = max(x, 0.0), i, TIE_IN
             elif s == OUT:
                 rate = dm[i] - dq[i]
                 if rate > noise:
                     x = (q[i] - m[i]) / rate
-                    if x < step:
+                    if comes_first(x, step, clock):
                         step, who, to = max(x, 0.0), i, TIE_OUT
             elif i == moving and kind == RISE:
                 # It lands on the edge where m meets p with a >= 0, or right of it where a meets 0 with m >= p.
@@ -385,12 +404,12 @@ def follow(
                 target = EDGE
                 if a[i] + x * v[0] < 0.0:
                     x, target = -a[i] / v[0], RIGHT
-                if x < step:
+                if comes_first(x, step, clock):
                     step, who, to = x, i, target
         if kind == RISE and not moves and m[moving] >= p[moving]:
             # Margins stand still, but its multiplier grows: it lands where that meets 0.
             x = max(-a[moving] / v[0], 0.0)
-            if x < step:
+            if comes_first(x, step, clock):
                 step, who, to = x, moving, RIGHT if a[moving] < 0.0 else EDGE
         # Walk.
         if kind == CONTINUOUS:
@@ -464,8 +483,9 @@ def follow(
             a[who] = 0.0 if to == RIGHT else (C[who] if to == LEFT else out_level[who])
             if step == 0.0:
                 last = who  # rounding may ask it straight back in; let the leg advance first
-        idle = idle + 1 if step <= 1e-15 else 0
-        if idle > 4 * (n + 10):
+        clock[2] = clock[2] + 1.0 if step <= NO_STEP else 0.0
+        if clock[2] > 4 * (k + 100):
+            clock[2] = 0.0
             keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
             return STALLED, who
     keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)

@@ -255,7 +255,7 @@ class OutlierState:
             g = self._still
         else:
             drive, g = self.product(index, values)
-        time = np.array([clock, 0.0])
+        time = np.array([clock, 0.0, 0.0, 1.0, 0.0])
         dp = self._still if dp is None else dp
         dq = self._still if dq is None else dq
         shifted, total, limit = 0, 0, 100 * (len(self.a) + 100)
