@@ -353,3 +353,37 @@ def test_several_inliers_leave_together_and_the_objective_falls(rule):
         dual = solve(models.conditional_dual(K, y, 1.0, 0.0, s, outliers=outliers), "cvxpy:CLARABEL")
         assert (1.0 - s) * outliers.sum() - dual.objective == pytest.approx(path.objective[k], rel=1e-6)
         assert path.objective[k] < ramp_objective(K, path.y, path.alpha(int(k) - 1), path.C, 0.0, s)
+
+
+def test_a_leg_that_stands_still_takes_equals_in_random_order():
+    from mipclass.kernels.homotopy import STUCK, comes_first
+
+    at_once = np.zeros(6)
+
+    def chosen(clock: np.ndarray) -> int:
+        step, who = 1.0, -1
+        clock[4] = 0.0
+        for i, x in enumerate(at_once):
+            if comes_first(x, step, clock):
+                step, who = x, i
+        return who
+
+    clock = np.array([0.0, 0.0, 0.0, 1.0, 0.0])
+    assert {chosen(clock) for _ in range(20)} == {0}
+    clock[2] = STUCK
+    counts = np.bincount([chosen(clock) for _ in range(6000)], minlength=6)
+    assert counts.min() > 800  # of 1000 expected
+    assert not comes_first(0.5, 0.0, clock)
+
+
+@pytest.mark.parametrize("parameter", ["theta", "s"])
+def test_a_path_does_not_depend_on_how_its_legs_are_cut(parameter, monkeypatch):
+    from mipclass.methods import outlier_state
+
+    X, y = binary(300, 12, 1)
+    model = models.robust_svm(X, y, 10.0)
+    whole = solve(model, "outlier-path", options={"path": parameter})
+    monkeypatch.setattr(outlier_state, "EVENTS_A_CALL", 40)
+    cut = solve(model, "outlier-path", options={"path": parameter})
+    assert cut.status == whole.status == "optimal"
+    assert cut.objective == pytest.approx(whole.objective, rel=1e-9)
