@@ -112,22 +112,17 @@ def drop_dependent(state: OutlierState) -> NDArray[np.int64]:
     free = np.flatnonzero((state.a > 0) & (state.a < state.C))
     state.factorise(free[:0])
     scratch = np.empty((1, len(state.C) + 2))
+
+    def join(new: NDArray[np.int64]) -> float:
+        return float(kernel.join(
+            state.Z, state.rows, state.linear, state.diagonal, state.active, state.position, state.count, state.U, new, scratch
+        ))  # fmt: skip
+
     for j in free:
         k = int(state.count[0])
         state.reserve(k + 1)
         one = np.array([j])
-        complement = kernel.join(
-            state.Z,
-            state.rows,
-            state.linear,
-            state.diagonal,
-            state.active,
-            state.position,
-            state.count,
-            state.U,
-            one,
-            scratch,
-        )
+        complement = join(one)
         if complement >= (kernel.DEPENDENT if state.linear else NULL):
             continue
         state.count[0] = k
@@ -145,16 +140,5 @@ def drop_dependent(state: OutlierState) -> NDArray[np.int64]:
         state.a[which[first]] = state.C[which[first]] if rate[first] > 0 else 0.0
         if first < k:
             state.release(int(which[first]))
-            kernel.join(
-                state.Z,
-                state.rows,
-                state.linear,
-                state.diagonal,
-                state.active,
-                state.position,
-                state.count,
-                state.U,
-                one,
-                scratch,
-            )
+            join(one)
     return state.A.copy()
