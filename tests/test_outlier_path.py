@@ -387,3 +387,22 @@ def test_a_path_does_not_depend_on_how_its_legs_are_cut(parameter, monkeypatch):
     cut = solve(model, "outlier-path", options={"path": parameter})
     assert cut.status == whole.status == "optimal"
     assert cut.objective == pytest.approx(whole.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize(("stalls", "status"), [(2, "optimal"), (9, "numerical_error")])
+def test_a_path_that_stalls_is_traced_anew(stalls, status, monkeypatch):
+    from mipclass.methods import outlier_path
+    from mipclass.methods.outlier_state import PathStalledError
+
+    whole, shifts = outlier_path.solve_svm, []
+
+    def stalls_at_first(state, run, start=None):
+        shifts.append(state.shift)
+        if len(shifts) <= stalls:
+            raise PathStalledError("for the test")
+        return whole(state, run, start)
+
+    monkeypatch.setattr(outlier_path, "solve_svm", stalls_at_first)
+    assert solve(models.robust_svm(*noisy(60, 3, 0), 1.0), "outlier-path").status == status
+    assert len(shifts) == 3
+    assert (shifts[0] != shifts[1]).any()

@@ -24,6 +24,7 @@ from .tracer import Tracer
 
 Array = NDArray[np.float64]
 
+ATTEMPTS = 3
 CLAIMED = 1e-7  # a larger violation of the optimality conditions, recomputed from the data, makes the claim "heuristic"
 
 
@@ -86,24 +87,36 @@ def follow_path(
 ) -> tuple[OutlierPath, Status | None]:
     """The path from the SVM to (theta, s) of `robust`; the status says why it stopped early, or is None.
 
-    `start`: multipliers near those of the SVM, such as breakpoint 0 of the path in the other parameter, if known.
+    `start`: multipliers near those of the SVM, such as breakpoint 0 of the path in the other parameter, if known. A path that stalls is
+    traced anew with other random shifts of the levels.
     """
+    path, status = _follow(robust, run, parameter, d_step, start, run.seed)
+    for attempt in range(1, ATTEMPTS):
+        if status is not Status.NUMERICAL_ERROR:
+            break
+        path, status = _follow(robust, run, parameter, d_step, None, run.seed + attempt)
+    return path, status
+
+
+def _follow(
+    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str, start: Array | None, seed: int
+) -> tuple[OutlierPath, Status | None]:
     if robust.linear:
-        return _follow(robust, run, parameter, d_step, start)
+        return _trace(robust, run, parameter, d_step, start, seed)
     # The state puts its ridge on the diagonal of Q; a second matrix of that size would double the memory.
     points = np.arange(len(robust.C))
     diagonal = robust.Z[points, points]
     try:
-        return _follow(robust, run, parameter, d_step, start)
+        return _trace(robust, run, parameter, d_step, start, seed)
     finally:
         robust.Z[points, points] = diagonal
 
 
-def _follow(
-    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str, start: Array | None
+def _trace(
+    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str, start: Array | None, seed: int
 ) -> tuple[OutlierPath, Status | None]:
     change_sides, restrict = _d_solver(d_step, robust.linear)
-    state = OutlierState(robust.Z, robust.C, linear=robust.linear, seed=run.seed)
+    state = OutlierState(robust.Z, robust.C, linear=robust.linear, seed=seed)
     path = OutlierPath(parameter, robust.y, robust.C)
     try:
         early = solve_svm(state, run, start)
