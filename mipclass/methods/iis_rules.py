@@ -10,7 +10,8 @@ from .iis_data import CoverData
 Array = NDArray[np.float64]
 NO_ROOM = 1e-9
 GRID = 64.0  # rules without room are looked for among multiples of 1/64, whose products with short numbers are exact
-GRID_NODES = 200
+REACH = 4.0
+GRID_NODES, GRID_SECONDS = 200, 1.0
 
 
 def widest_rules(data: CoverData, right: NDArray[np.bool_]) -> list[Array]:
@@ -34,12 +35,15 @@ def widest_rules(data: CoverData, right: NDArray[np.bool_]) -> list[Array]:
     W = np.asarray(data.map @ found.x[:-1])
     rules = [W, np.round(W, 9), np.round(W, 6)]
     if data.margin and found.x[-1] <= NO_ROOM:
-        rules += _grid_rule(data, right)
+        rules += _grid_rule(data, right, W)
     return rules
 
 
-def _grid_rule(data: CoverData, right: NDArray[np.bool_]) -> list[Array]:
-    """W = K / GRID with whole K that gets the points right, by a small integer program; empty when none is found."""
+def _grid_rule(data: CoverData, right: NDArray[np.bool_], near: Array) -> list[Array]:
+    """W = K / GRID with whole K that gets the points right, by a small integer program; empty when none is found.
+
+    K is held within REACH of a given rule: over unbounded integers the solver may take all memory.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     rows = np.vstack([data.Z[right], *(a for a, _ in data.sides)])
@@ -48,8 +52,8 @@ def _grid_rule(data: CoverData, right: NDArray[np.bool_]) -> list[Array]:
     found = milp(
         np.zeros(m),
         integrality=np.ones(m),
-        bounds=Bounds(-np.inf, np.inf),
+        bounds=Bounds(np.floor(GRID * (near - REACH)), np.ceil(GRID * (near + REACH))),
         constraints=LinearConstraint(rows, GRID * least, np.inf),
-        options={"node_limit": GRID_NODES},
+        options={"node_limit": GRID_NODES, "time_limit": GRID_SECONDS},
     )
     return [] if found.x is None else [np.round(found.x) / GRID]
