@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
-from mipclass import models, registry
+from mipclass import models
+from mipclass.backends.osqp import OsqpBackend
 from mipclass.methods.cccp import concave_convex
 from mipclass.methods.outlier_path import follow_path
 from mipclass.methods.robust_problem import RobustProblem, read
@@ -95,7 +96,7 @@ def osqp_each(kernel: str, n: int, C: float) -> dict[str, Any]:
     """Every conditional QP of the OP-s path, in the form that suits OSQP better (primal if linear), from scratch."""
     robust = problem(kernel, n, C)
     path, _ = follow_path(robust, Run.quiet(), "s")
-    backend = registry.find("osqp")
+    backend = OsqpBackend()
     jumps = np.flatnonzero(path.jumps)
     seconds, solved, worst = 0.0, 0, 0.0
     for k in jumps:
@@ -106,7 +107,7 @@ def osqp_each(kernel: str, n: int, C: float) -> dict[str, Any]:
             qp = ConditionalDual(robust.Z, *parts)
         program = qp.program()
         start = time.process_time()
-        solution = backend.solve(program, Run.quiet())  # type: ignore[union-attr]
+        solution = backend.solve(program, Run.quiet())
         seconds += time.process_time() - start
         if solution.x is None:
             continue

@@ -7,6 +7,7 @@ machine disturbs less than the wall clock; the growth with N shows both.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def printed_rule(name: str, seed: int) -> dict[str, Any]:
 
 # -- one sequence of assignments, four ways to solve its LPs ----------------------------------------------------------------
 
-LP_ROUTES = {
+LP_ROUTES: dict[str, Callable[[Any], Any] | None] = {  # None: built anew for every assignment
     "warm dual": lambda sets: WarmDual(sets, 2),
     "rebuilt dual": None,
     "rebuilt primal": lambda sets: ColdPrimal(sets, 2, HighsBackend()),
@@ -131,8 +132,10 @@ def grow_lp(n: int, route: str) -> dict[str, Any]:
     X, y = slab(n)
     sets = Standardised.of(point_sets(models.polyhedral(X, y, 2))).sets
     assignment = (sets.B[:, 0] > 0).astype(np.intp)
+    make = LP_ROUTES[route]
+    assert make is not None
     start = time.process_time()
-    answer = LP_ROUTES[route](sets).solve(assignment, Run.quiet())  # type: ignore[misc]
+    answer = make(sets).solve(assignment, Run.quiet())
     return {"seconds": time.process_time() - start, "value": answer[1]}
 
 

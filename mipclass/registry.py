@@ -87,7 +87,8 @@ def find(name: str) -> Backend | Method:
     if not isinstance(name, str):
         raise SolverNotFoundError(f"solver must be a name such as 'highs'; got {type(name).__name__}.")
     if name in METHODS:
-        return _load(METHODS[name])()  # type: ignore[no-any-return]
+        method: Method = _load(METHODS[name])()
+        return method
     if name in BACKENDS:
         backend: Backend = _load(BACKENDS[name])()
         return _installed(name, backend)
@@ -97,7 +98,8 @@ def find(name: str) -> Backend | Method:
         return _installed(name, package).member(member)
     for group in ("mipclass.backends", "mipclass.methods"):
         if name in _third_party(group):
-            return _third_party(group)[name].load()()  # type: ignore[no-any-return]
+            other: Backend | Method = _third_party(group)[name].load()()
+            return other
     known = [*backend_names(), *(f"{prefix}:NAME" for prefix in FAMILIES), *method_names()]
     near = get_close_matches(name, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""

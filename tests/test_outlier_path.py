@@ -356,21 +356,22 @@ def test_several_inliers_leave_together_and_the_objective_falls(rule):
 
 
 def test_a_leg_that_stands_still_takes_equals_in_random_order():
-    from mipclass.kernels.homotopy import STUCK, comes_first
+    from mipclass.kernels.homotopy import CLOCK, EQUALS, IDLE, RANDOM, STUCK, comes_first
 
     at_once = np.zeros(6)
 
     def chosen(clock: np.ndarray) -> int:
         step, who = 1.0, -1
-        clock[4] = 0.0
+        clock[EQUALS] = 0.0
         for i, x in enumerate(at_once):
             if comes_first(x, step, clock):
                 step, who = x, i
         return who
 
-    clock = np.array([0.0, 0.0, 0.0, 1.0, 0.0])
+    clock = np.zeros(CLOCK)
+    clock[RANDOM] = 1.0
     assert {chosen(clock) for _ in range(20)} == {0}
-    clock[2] = STUCK
+    clock[IDLE] = STUCK
     counts = np.bincount([chosen(clock) for _ in range(6000)], minlength=6)
     assert counts.min() > 800  # of 1000 expected
     assert not comes_first(0.5, 0.0, clock)

@@ -91,7 +91,8 @@ class CvxpyFamily(Family):
             )
         solver = solver.upper()
         attributes = {"name": f"cvxpy:{solver}", "solver": solver, "features": _features(solver)}
-        return type(f"Cvxpy{solver.title()}", (CvxpyBackend,), attributes)()  # type: ignore[no-any-return]
+        backend: Backend = type(f"Cvxpy{solver.title()}", (CvxpyBackend,), attributes)()
+        return backend
 
 
 def _features(solver: str) -> frozenset[Feature]:

@@ -105,7 +105,8 @@ class PyomoFamily(Family):
                 f"pyomo does not find a solver {solver!r}; it finds {found}. Install the solver, or choose one of these."
             )
         attributes = {"name": f"pyomo:{solver}", "solver": solver, "features": FEATURES.get(solver, _LINEAR)}
-        return type(f"Pyomo{solver.title()}", (PyomoBackend,), attributes)()  # type: ignore[no-any-return]
+        backend: Backend = type(f"Pyomo{solver.title()}", (PyomoBackend,), attributes)()
+        return backend
 
 
 def _is_available(solver: str) -> bool:

@@ -18,7 +18,8 @@ def texts(values: Array) -> list[str]:
         sample = values[:: len(values) // 500]
         if len(np.unique(sample)) <= len(sample) // 2:  # few different numbers: write each of them once
             distinct, place = np.unique(values, return_inverse=True)
-            return np.array(_each(distinct), dtype=object)[place].tolist()  # type: ignore[no-any-return]
+            written: list[str] = np.array(_each(distinct), dtype=object)[place].tolist()
+            return written
     return _each(values)
 
 

@@ -11,8 +11,7 @@ driven multipliers by v per unit of t and the levels by dp, dq; A answers with d
 move by dm = Qv + Q_{:,A} da_A, and the leg is straight until an index has to change its state.
 
 The data come as one matrix: either rows y_i x_i (linear; then Q_ij = Z_i.Z_j + ridge_i [i=j]) or Q itself with the ridge
-already on its diagonal. Rows with many zeros come once more in compressed form, (start, column, value) of a CSR matrix, and
-are read from there; `start` is empty when they do not.
+already on its diagonal. Rows with many zeros come once more in compressed form (see rows).
 """
 
 from __future__ import annotations
@@ -21,13 +20,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .cholesky_update import REORDER, append, delete, dot, solve_lower, solve_upper
+from .cholesky_update import append, delete, dot, solve_lower, solve_upper
+from .rows import Array, Index, Rows, add_rows, all_products, combine_rows, dot_rows
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 States = NDArray[np.int8]
-# Unsigned: numba then leaves out its test for negative indices, which would cost as much as the product.
-Rows = tuple[NDArray[np.uint32], NDArray[np.uint32], Array]
 
 RIGHT, EDGE, LEFT, OUT, TIE_IN, TIE_OUT, MOVING = 0, 1, 2, 3, 4, 5, 6
 LEVELS, CONTINUOUS, FALL, RISE = 0, 1, 2, 3  # what a leg does: move levels, fall in theta, drive one point out or in
@@ -39,63 +35,14 @@ PIVOT = 2e-14  # kernel case: smallest Schur complement kept in the factor, rela
 DEPENDENT = (
     1e-24  # linear case: a row whose part outside the span of the active rows is smaller (squared) lies in the span
 )
-
-
 DRIFT = 1e-9  # margins nearer than this are the same: the levels of tied points differ by such shifts
-
-
 NO_STEP = 1e-15
 STUCK = 50  # changes without a step before their order becomes random
 
-
-@njit(cache=True, fastmath=REORDER)
-def row_dot(Z: Array, i: int, x: Array) -> float:
-    """Z_i.x, without making a slice."""
-    total = 0.0
-    for f in range(Z.shape[1]):
-        total += Z[i, f] * x[f]
-    return total
-
-
-@njit(cache=True)
-def dot_rows(Z: Array, rows: Rows, which: Index, k: int, x: Array, out: Array) -> None:
-    """out[c] = Z[which[c]].x."""
-    start, column, value = rows
-    if start.shape[0]:
-        for c in range(k):
-            i = which[c]
-            total = 0.0
-            for e in range(start[i], start[i + 1]):
-                total += value[e] * x[column[e]]
-            out[c] = total
-    else:
-        for c in range(k):
-            out[c] = row_dot(Z, which[c], x)
-
-
-@njit(cache=True)
-def margins(rows: Rows, x: Array, out: Array) -> None:
-    """out = Zx from compressed rows."""
-    start, column, value = rows
-    for i in range(out.shape[0]):
-        total = 0.0
-        for e in range(start[i], start[i + 1]):
-            total += value[e] * x[column[e]]
-        out[i] = total
-
-
-@njit(cache=True)
-def add_rows(Z: Array, rows: Rows, which: Index, weights: Array, k: int, out: Array) -> None:
-    """out += sum_c weights[c] Z[which[c]]."""
-    start, column, value = rows
-    if start.shape[0]:
-        for c in range(k):
-            i = which[c]
-            w = weights[c]
-            for e in range(start[i], start[i + 1]):
-                out[column[e]] += w * value[e]
-    else:
-        combine_rows(Z, which, weights, k, out)
+# Registers of a leg's clock: t, changes of state, those since the last step, the random number, equals met in this ratio test.
+T, CHANGES, IDLE, RANDOM, EQUALS = 0, 1, 2, 3, 4
+CLOCK = 5
+MODULUS = 2147483647.0
 
 
 @njit(cache=True)
@@ -184,25 +131,6 @@ def leave(active: Index, position: Index, count: Index, U: Array, old: Index, sp
     count[0] = to
 
 
-@njit(cache=True, fastmath=REORDER)
-def combine_rows(Z: Array, rows: Index, weights: Array, k: int, out: Array) -> None:
-    """out += sum_c weights[c] Z[rows[c]], four rows at a time to spare memory traffic on `out`."""
-    n = out.shape[0]
-    c = 0
-    while c + 4 <= k:
-        r0, r1, r2, r3 = Z[rows[c]], Z[rows[c + 1]], Z[rows[c + 2]], Z[rows[c + 3]]
-        w0, w1, w2, w3 = weights[c], weights[c + 1], weights[c + 2], weights[c + 3]
-        for i in range(n):
-            out[i] += w0 * r0[i] + w1 * r1[i] + w2 * r2[i] + w3 * r3[i]
-        c += 4
-    while c < k:
-        row = Z[rows[c]]
-        w = weights[c]
-        for i in range(n):
-            out[i] += w * row[i]
-        c += 1
-
-
 @njit(cache=True)
 def rates(
     Z: Array, rows: Rows, columns: Array, linear: bool, state: States, active: Index, k: int, U: Array, drive: Array, g: Array, dp: Array,
@@ -242,7 +170,7 @@ def rates(
         if dot(dw, dw) <= (STILL * mass) ** 2:
             return mass, False
         if rows[0].shape[0]:
-            margins(rows, dw, dm)
+            all_products(rows, dw, dm)
         else:
             dm[:] = 0.0
             combine_rows(columns, features, dw, dw.shape[0], dm)
@@ -261,11 +189,11 @@ def comes_first(x: float, step: float, clock: Array) -> bool:
 
     Points that meet their bounds together can otherwise follow each other in and out for ever.
     """
-    if x > NO_STEP or clock[2] < STUCK:
+    if x > NO_STEP or clock[IDLE] < STUCK:
         return x < step
-    clock[3] = (clock[3] * 16807.0) % 2147483647.0  # a random number below the modulus
-    clock[4] += 1.0
-    return clock[3] * clock[4] < 2147483647.0
+    clock[RANDOM] = (clock[RANDOM] * 16807.0) % MODULUS  # a random number below the modulus
+    clock[EQUALS] += 1.0
+    return clock[RANDOM] * clock[EQUALS] < MODULUS
 
 
 @njit(cache=True)
@@ -298,9 +226,7 @@ def follow(
     budget: int, log_t: Array, log_index: Index, log_state: Index, log_kept: Index, log_start: Index, log_which: Index,
     log_change: Array, log_count: Index,
 ) -> tuple[int, int]:  # fmt: skip
-    """Follow one leg from clock[0] to t_end; returns (why it stopped, the index of a tie or -1).
-
-    clock = [t, changes of state, those since the last step, random seed, work].
+    """Follow one leg from clock[T] to t_end; returns (why it stopped, the index of a tie or -1).
 
     `v_index`, `v`: the driven multipliers and their rates; `drive`: Z'v (linear case), `g`: Qv (kernel case). In a CONTINUOUS leg
     every change of state is logged; log_count = [events, entries]. Events marked in log_kept are breakpoints and come with
@@ -348,8 +274,8 @@ def follow(
             for e in range(v.shape[0]):
                 dm[v_index[e]] += ridge[v_index[e]] * v[e]
         # Ratio test: the first index that has to change its state, and into which.
-        step = t_end - clock[0]
-        clock[4] = 0.0
+        step = t_end - clock[T]
+        clock[EQUALS] = 0.0
         who = -1
         to = -1
         for c in range(k):
@@ -430,8 +356,8 @@ def follow(
             for i in range(n):
                 p[i] += step * dp[i]
                 q[i] += step * dq[i]
-        clock[0] += step
-        clock[1] += 1.0
+        clock[T] += step
+        clock[CHANGES] += 1.0
         if kind == CONTINUOUS:
             for c in range(k):
                 i = active[c]
@@ -441,7 +367,7 @@ def follow(
                     counts[0] += 1
                 pending[i] += step * da[c]
             e = log_count[0]
-            log_t[e] = clock[0]
+            log_t[e] = clock[T]
             log_index[e] = who
             log_state[e] = to
             log_kept[e] = 0
@@ -453,7 +379,7 @@ def follow(
         last = -1
         one[0] = who
         if who < 0:
-            clock[0] = t_end
+            clock[T] = t_end
             return FINISHED, -1
         if to >= TIE_IN and kind == CONTINUOUS:
             return TIED, who
@@ -483,9 +409,9 @@ def follow(
             a[who] = 0.0 if to == RIGHT else (C[who] if to == LEFT else out_level[who])
             if step == 0.0:
                 last = who  # rounding may ask it straight back in; let the leg advance first
-        clock[2] = clock[2] + 1.0 if step <= NO_STEP else 0.0
-        if clock[2] > 4 * (k + 100):
-            clock[2] = 0.0
+        clock[IDLE] = clock[IDLE] + 1.0 if step <= NO_STEP else 0.0
+        if clock[IDLE] > 4 * (k + 100):
+            clock[IDLE] = 0.0
             keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)
             return STALLED, who
     keep(pending, listed, touched, counts, log_kept, log_start, log_which, log_change, log_count)

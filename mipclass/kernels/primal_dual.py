@@ -17,14 +17,12 @@ from .homotopy import (
     RIGHT,
     TIE_IN,
     TIE_OUT,
-    Array,
-    Index,
     States,
     column_on_active,
-    combine_rows,
     join,
     leave,
 )
+from .rows import Array, Index, combine_rows
 
 SLACK = 1e-13  # a violation below this, relative to C or to the level's scale, is rounding
 TOGETHER = 12  # changes of the factor made in one pass

@@ -10,7 +10,8 @@ from typing import Any
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Hold BLAS to one thread: for many small factors in a row, whose threads spend more on meeting than they save, above all on a
     busy machine, where they wait for each other (thirty times slower, measured with another process on one of two cores)."""
-    return _controller().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
 
 
 @cache

@@ -20,6 +20,7 @@ from ..run import Run
 from .base import Method
 from .box_search import MAX_RANK
 from .engines import BoxEngine, Engine, IISEngine, trivial_lower
+from .exact_rows import integer_weights
 from .iis_data import cover_data
 from .proven import PROOF_OPTIONS, Task, answer, refuse
 from .remote import RemoteIIS
@@ -160,7 +161,7 @@ class Race:
         """`remote` runs in a process of its own all the while; the others take turns here."""
         self.task, self.data, self.remote = task, data, remote
         self.engines: list[Engine] = [*engines, remote] if remote is not None else engines
-        self.unit = engines[0].unit if isinstance(engines[0], BoxEngine) else engines[0].data.unit  # type: ignore[attr-defined]
+        _, self.unit = integer_weights(data.weights)  # what every engine counts in
 
     @property
     def lower(self) -> int:

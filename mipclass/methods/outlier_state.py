@@ -11,6 +11,7 @@ from scipy.linalg import cholesky
 
 from ..kernels import homotopy as kernel
 from ..kernels.cholesky_update import append
+from ..kernels.rows import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -21,7 +22,7 @@ RIDGE_KERNEL = 1e-11
 JITTER = 1e-10  # size of the random shifts of the levels 1 and s that tell tied points apart
 EVENTS_A_CALL = 2000
 SPARSE = 0.25  # share of nonzeros up to which rows are read in compressed form
-NOT_COMPRESSED: kernel.Rows = (np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32), np.empty(0))
+NOT_COMPRESSED: Rows = (np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32), np.empty(0))
 
 
 class PathStalledError(ArithmeticError):
@@ -255,7 +256,8 @@ class OutlierState:
             g = self._still
         else:
             drive, g = self.product(index, values)
-        time = np.array([clock, 0.0, 0.0, 1.0, 0.0])
+        time = np.zeros(kernel.CLOCK)
+        time[kernel.T], time[kernel.RANDOM] = clock, 1.0
         dp = self._still if dp is None else dp
         dq = self._still if dq is None else dq
         shifted, total, limit = 0, 0, 100 * (len(self.a) + 100)
@@ -267,8 +269,8 @@ class OutlierState:
                 kind, moving, index, values, drive, g, dp, dq, time, t_end, budget or EVENTS_A_CALL,
                 *(self._no_log if log is None else log.arrays()),
             )  # fmt: skip
-            made = int(time[1])
-            time[1] = 0.0
+            made = int(time[kernel.CHANGES])
+            time[kernel.CHANGES] = 0.0
             self.events += made
             total += made
             if total > limit:
@@ -283,7 +285,7 @@ class OutlierState:
                     raise PathStalledError(f"point {who} keeps changing its state without progress")
                 self._shift_levels()
             elif code != kernel.BUDGET or budget or stop() is not None:
-                return code, who, float(time[0])
+                return code, who, float(time[kernel.T])
 
     def move_levels(self, p: Array, q: Array) -> None:
         """Follow the solution while the levels go from where they are to p and q."""
@@ -301,7 +303,7 @@ class OutlierState:
             self.q[idle] = self.s + self.jitter * self.shift[idle]
 
 
-def compressed(Z: Array) -> kernel.Rows:
+def compressed(Z: Array) -> Rows:
     """The rows as (start, column, value) when that is shorter to read, else empty."""
     sparse = sp.csr_array(Z) if np.count_nonzero(Z) <= SPARSE * Z.size else None
     if sparse is None:

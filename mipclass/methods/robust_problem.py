@@ -13,6 +13,7 @@ from ..model import Model
 from ..models.losses import Ramp
 from ..models.penalties import L2
 from ..models.rules import Kernel, Linear
+from ..parts import Rule
 from ..result import Values
 
 Array = NDArray[np.float64]
@@ -58,9 +59,14 @@ class RobustProblem:
             assert isinstance(model.rule, Kernel)
             return model.rule.values(c, model.data.X)
         w = self.Z.T @ alpha
-        if model.rule.intercept == "penalised":  # type: ignore[attr-defined]
+        if _has_constant(model.rule):
             return {"w": w[:-1], "b": np.asarray(w[-1])}
         return {"w": w, "b": np.zeros(())}
+
+
+def _has_constant(rule: Rule) -> bool:
+    """Whether the offset is a penalised weight, that of a constant column."""
+    return isinstance(rule, Linear) and rule.intercept == "penalised"
 
 
 def refusal(problem: Any) -> str | None:
@@ -104,7 +110,7 @@ def read(problem: Model) -> RobustProblem:
         Z *= y
     else:
         X = points.X.toarray() if hasattr(points.X, "toarray") else points.X
-        if rule.intercept == "penalised":  # type: ignore[attr-defined]
+        if _has_constant(rule):
             X = np.hstack([X, np.ones((len(X), 1))])
         Z = np.ascontiguousarray(y[:, None] * X)
     linear = isinstance(rule, Linear)

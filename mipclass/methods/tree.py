@@ -7,13 +7,13 @@ from the one it states is refused with an error.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import InvalidInputError, OptionError
 from ..model import Problem
-from ..options import Option, number, one_of
+from ..options import Option, Options, number, one_of
 from ..result import Claim, Outcome, Status
 from ..run import Run
 from ..tree import Incumbent, Rules, search
@@ -26,7 +26,7 @@ class TreeSearch(Method):
 
     name = "tree"
     promise = "as good as the rules given: proven when the tree is done"
-    options = {  # noqa: RUF012
+    options: ClassVar[Options] = {
         "rules": Option(None, "a mipclass.tree.Rules, or a function that makes one from the problem (required)"),
         "nodes": Option(
             None, "most nodes to visit; None: no limit", lambda v: None if v is None else number(1, integer=True)(v)
