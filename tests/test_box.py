@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from mipclass.kernels import box as kernel
+from mipclass.methods.box_proof import BoxProof, CoverProof
 from mipclass.methods.box_search import BoxSearch
 from mipclass.methods.exact_rows import exact_product, integer_matrix, integer_weights, rank, round_rows
 from mipclass.methods.zero_one_data import prepare
@@ -77,17 +78,41 @@ def test_a_conflict_leaves_no_common_point(seed, r):
         assert all((a * Q[0] + b * Q[1]) @ c + np.abs(a * Q[0] + b * Q[1]) @ h > 0 for a, b in mixes)
 
 
+@pytest.mark.parametrize("few", [0, kernel.FEW])
 @pytest.mark.parametrize("seed", range(4))
-def test_lattices_are_settled_by_lemmas(seed):
+def test_lattices_are_settled_by_lemmas(seed, few):
+    """Of either kind: by boxes in the smaller space (few = 0), or by infeasible subsystems."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (12, 4)).astype(float)
     y = rng.choice([-1.0, 1.0], 12)
     data = prepare(X, y)
     weights, _ = integer_weights(data.weights)
-    search = BoxSearch(data.Z, weights)
+    search = BoxSearch(data.Z, weights, few=few)
     search.advance(never)
     assert search.finished
     assert search.lower + data.constant == least_loss(X, y, np.ones(12))
+    assert {type(lemma) for lemma in search.lemmas.proofs} <= {CoverProof if few else BoxProof}
+
+
+def test_a_lemma_speaks_of_no_more_points_than_it_needs():
+    Z = np.array([[1.0, 0.0], [-1.0, 1.0], [0.0, -1.0], [1.0, 1.0]])  # the first three cannot all be right
+    lemmas = BoxSearch(Z, np.ones(4, np.int64)).lemmas
+    assert lemmas.find(np.arange(4, dtype=np.int32), 1, never)
+    assert lemmas.proofs[0].rows.tolist() == [0, 1, 2]
+    assert [part.tolist() for part in lemmas.table] == [[0, 3], [0, 1, 2], [1]]
+    assert not lemmas.find(np.arange(4, dtype=np.int32), 2, never)
+    assert (lemmas.counterexample @ Z.T <= 0).sum() == 1
+    assert len(lemmas.proofs) == 1
+
+
+def test_a_refused_lemma_yields_a_rule():
+    """At W = (1, 0) the last two rows are ties; a step in the direction that gets them right is the better rule."""
+    Z = np.array([[1.0, 0.5], [1.0, -0.5], [0.0, 1.0], [0.0, 2.0]])
+    search = BoxSearch(Z, np.ones(4, np.int64), np.array([1.0, 0.0]))
+    assert search.best == 2
+    search.offer_near(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    assert search.best == 0
+    assert (Z @ search.best_W > 0).all()
 
 
 def test_the_bound_rises_and_a_stop_keeps_it():

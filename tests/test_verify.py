@@ -25,11 +25,11 @@ def noisy(n: int, d: int, lattice: bool) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def proofs():
-    """name -> (X, y, certificate content, optimum): box, box with lemmas, iis tree, Neyman-Pearson."""
+    """name -> (X, y, certificate content, optimum): box, box with lemmas of either kind, iis tree, Neyman-Pearson."""
     found = {}
     for name, solver, (X, y) in (
         ("box", "box", noisy(40, 2, False)),
-        ("lemmas", "box", noisy(26, 3, True)),
+        ("lemmas", "box", noisy(80, 4, True)),
         ("iis", "iis", noisy(40, 3, False)),
     ):
         result = mipclass.solve(models.zero_one(X, y), solver=solver)
@@ -156,15 +156,49 @@ def test_inside_the_box_proof(proofs):
             assert not mipclass.verify(bad, X, y).accepted
 
 
+def raise_first_multiplier(proof: dict) -> None:
+    words = zlib.decompress(base64.b64decode(proof["supports"]["multipliers"])).decode().split()
+    words[0] = f"{int(words[0], 16) + 1:x}"
+    proof["supports"]["multipliers"] = base64.b64encode(zlib.compress(" ".join(words).encode())).decode()
+
+
 def test_inside_the_iis_proof(proofs):
     X, y, content, _ = proofs["iis"]
     bad = copy.deepcopy(content)
-    words = zlib.decompress(base64.b64decode(bad["lower"]["supports"]["multipliers"])).decode().split()
-    words[0] = f"{int(words[0], 16) + 1:x}"
-    bad["lower"]["supports"]["multipliers"] = base64.b64encode(zlib.compress(" ".join(words).encode())).decode()
+    raise_first_multiplier(bad["lower"])
     verdict = mipclass.verify(bad, X, y)
     assert verdict.place == "support 0"
     assert "not zero" in verdict.reason
+
+
+def test_both_kinds_of_lemma_are_among_the_proofs(proofs):
+    assert {lemma["kind"] for lemma in proofs["lemmas"][2]["lower"]["proof"]["lemmas"]} == {"box", "iis"}
+
+
+LEMMA_CHANGES = {
+    "multiplier": ("iis", raise_first_multiplier, ", support 0", "not zero"),
+    "claim of a cover": ("iis", lambda lemma: lemma.update(bound=lemma["bound"] + 1), "", "it claims"),
+    "claim of a tree": ("box", lambda lemma: lemma.update(bound=lemma["bound"] + 1), ", node", "below"),
+    "rows": ("iis", lambda lemma: lemma.update(rows=[lemma["rows"][0], *lemma["rows"][:-1]]), "", "repeat"),
+    "fewer rows": ("iis", lambda lemma: lemma.update(rows=lemma["rows"][:-1]), ", support", "does not exist"),
+    "kind": ("iis", lambda lemma: lemma.update(kind="magic"), "", "not known"),
+    "other kind": ("box", lambda lemma: lemma.update(kind="iis"), ", supports", "missing"),
+    "no scale": ("iis", lambda lemma: lemma.update(scale=0), ", scale", "at least 1"),
+}
+
+
+@pytest.mark.parametrize("what", LEMMA_CHANGES)
+def test_inside_a_lemma(proofs, what):
+    X, y, content, _ = proofs["lemmas"]
+    kind, change, place, reason = LEMMA_CHANGES[what]
+    bad = copy.deepcopy(content)
+    lemmas = bad["lower"]["proof"]["lemmas"]
+    number = next(k for k, lemma in enumerate(lemmas) if lemma["kind"] == kind)
+    change(lemmas[number])
+    verdict = mipclass.verify(bad, X, y)
+    assert not verdict.accepted
+    assert verdict.place.startswith(f"box tree, lemma {number}{place}")
+    assert reason in verdict.reason
 
 
 def test_other_data_and_other_problems_are_told_apart(proofs):

@@ -12,8 +12,9 @@ every V in the box has  q_i.V  in  [a_i - s_i - e_i, a_i + s_i + e_i].  All sums
 * otherwise uncertain.
 
 Two uncertain points conflict when p, q > 0 make  max over the box of (p q_i + q q_j).V  at most 0: one of them is wrong wherever V is.
-Disjoint conflicts add to the bound; children inherit them. A tree is a preorder stream: one byte of what happens at a node
-(`LEAF`, `OPEN`, or 1 + the coordinate halved), the number of new conflicts there, and the conflicts (i, j, m).
+Disjoint conflicts add to the bound; children inherit them. A lemma says what some points cost wherever V is; it holds beside the
+points wrong all over the box when none of these is among its own. A tree is a preorder stream: one byte of what happens at a node
+(`LEAF`, `OPEN`, or 1 + the coordinate halved), the number of new conflicts there, the conflicts (i, j, m), and the lemmas of open ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from numba import njit
 QBITS = 21
 KBITS = 20
 LEAF = 0  # the bound reaches the target
-OPEN = 254  # too small to split, or its points lie in a lower-dimensional space: wants a lemma
+OPEN = 254  # a lemma reaches the target, or (NO_LEMMA) nothing does and the box is too small to split
+NO_LEMMA = -1
+FEW = 20  # dependent points that a lemma is asked for although they span the whole space
 ATTEMPTS = 3  # partners tried for a point
 GRID = 128  # conflict multipliers: m <= 64 means (64, m), above (128 - m, 64)
 
@@ -188,11 +191,29 @@ def _rank(Q: np.ndarray, points: np.ndarray, n_points: int) -> int:
     return min(n_points, r)
 
 
+@njit(cache=True)
+def _lemma_that_gives(need: int, starts: np.ndarray, rows: np.ndarray, bounds: np.ndarray, lost: np.ndarray) -> int:
+    """The first lemma of at least `need` that has no point among the lost, or NO_LEMMA."""
+    for index in range(starts.shape[0] - 1):
+        if bounds[index] < need:
+            continue
+        holds = True
+        for x in range(starts[index], starts[index + 1]):
+            if lost[rows[x]]:
+                holds = False
+                break
+        if holds:
+            return index
+    return NO_LEMMA
+
+
 # Registers of a search that is paused between two calls.
-DEPTH, FACE, TARGET, BEST, NODES, OUT_NODE, OUT_PAIR, OUT_OPEN, IN_NODE, IN_PAIR, IN_OPEN, N_OPEN_POINTS = range(12)
-N_REGISTERS = 12
+DEPTH, FACE, TARGET, BEST, NODES, OUT_NODE, OUT_PAIR, OUT_OPEN, IN_NODE, IN_PAIR, ASKED, NEED, REFUSED, HOLES = range(
+    14
+)
+N_REGISTERS = 14
 NEW, FIRST, SECOND, DONE = range(4)
-RUNNING, FINISHED, FULL = range(3)
+RUNNING, FINISHED, FULL, ASKING = range(4)
 
 
 @njit(cache=True)
@@ -213,25 +234,28 @@ def grow(
     q: np.ndarray,
     pairs: np.ndarray,
     n_pairs: np.ndarray,
+    lost: np.ndarray,
     best_centre: np.ndarray,
+    asked: np.ndarray,
     old_ops: np.ndarray,
     old_counts: np.ndarray,
     old_pairs: np.ndarray,
-    old_lemmas: np.ndarray,
-    lemma_values: np.ndarray,
+    lemma_starts: np.ndarray,
+    lemma_rows: np.ndarray,
+    lemma_bounds: np.ndarray,
+    few: int,
     ops: np.ndarray,
     counts: np.ndarray,
     out_pairs: np.ndarray,
     lemmas: np.ndarray,
-    open_wrong: np.ndarray,
-    open_start: np.ndarray,
-    open_points: np.ndarray,
     budget: int,
 ) -> int:
     """Replay the old tree and grow it until every leaf's bound reaches the target; pause after about `budget` point visits.
 
-    Returns FINISHED, RUNNING (call again) or FULL (enlarge the output arrays and call again). The arrays indexed by depth hold
-    the path from the root; see `mipclass.methods.box` for who owns what.
+    Returns FINISHED, RUNNING (call again), FULL (enlarge the output arrays and call again) or ASKING: halving does not decide the
+    points asked[:reg[ASKED]] of the present box, which would have to cost reg[NEED]. Call again with such a lemma, or with reg[REFUSED]
+    set; the box is then visited anew. The arrays indexed by depth hold the path from the root; see `mipclass.methods.box_search` for
+    who owns what.
     """
     n, r = Q.shape
     one = float(1 << KBITS)
@@ -280,8 +304,7 @@ def grow(
 
         # A node not yet visited: room for it, then which of the parent's uncertain points still are.
         room = reg[OUT_NODE] + 1 < ops.shape[0] and reg[OUT_PAIR] + 256 < out_pairs.shape[0]
-        room = room and reg[OUT_OPEN] + 1 < lemmas.shape[0] and reg[N_OPEN_POINTS] + n < open_points.shape[0]
-        if not room:
+        if not room or reg[OUT_OPEN] + 1 >= lemmas.shape[0]:
             return FULL
         if budget <= 0:
             return RUNNING
@@ -300,6 +323,7 @@ def grow(
             wrong[depth] = wrong[depth - 1]
         budget -= parent_n
         reg[NODES] += 1
+        in_node, in_pair = reg[IN_NODE], reg[IN_PAIR]
         c, h, mine = centre[depth], half[depth], points[depth]
         for u in range(parent_n):
             left[parent_points[u]] = 0
@@ -315,7 +339,9 @@ def grow(
         for u in range(parent_n):
             i = parent_points[u]
             slack = err[i] * unit
-            if a[u] + s[u] + slack <= 0:
+            # Points decided further up were not uncertain on the way here, so nothing has touched their marks since.
+            lost[i] = a[u] + s[u] + slack <= 0
+            if lost[i]:
                 wrong[depth] += weights[i]
                 at_centre += weights[i]
             elif a[u] - s[u] < 0:
@@ -359,7 +385,6 @@ def grow(
             left[own_pairs[x, 1]] -= own_pairs[x, 3]
         inherited = kept
         old_op = -1
-        lemma = -1
         if replayed[depth] == 1:
             old_op = int(old_ops[reg[IN_NODE]])
             for _ in range(old_counts[reg[IN_NODE]]):
@@ -375,9 +400,6 @@ def grow(
                 kept += 1
                 reg[IN_PAIR] += 1
             reg[IN_NODE] += 1
-            if old_op == OPEN:
-                lemma = old_lemmas[reg[IN_OPEN]]
-                reg[IN_OPEN] += 1
         splitting = old_op > 0 and old_op != OPEN
         if bound < target and not splitting and kept < own_pairs.shape[0]:
             room_for_pairs = 255 - (kept - inherited)
@@ -397,30 +419,33 @@ def grow(
                 if h[k] > 1.0 and spread[k] * h[k] > widest:
                     widest = spread[k] * h[k]
                     k_split = k
-            failed = lemma == -2
-            degenerate = k_split < 0
-            if not degenerate and not failed and stale[depth] >= 2 * (r - 1):
-                # Independent points can all be right at once, so only dependent ones have anything to prove.
-                degenerate = _rank(Q, mine, count) < min(count, r)
-                stale[depth] = 0
-            if failed:
-                stale[depth] = 0
-            if (lemma >= 0 or degenerate) and not (failed and k_split >= 0):
-                op = OPEN
-                if not (lemma >= 0 and wrong[depth] + lemma_values[lemma] >= target):
-                    lemma = -1
-                lemmas[reg[OUT_OPEN]] = lemma
-                open_wrong[reg[OUT_OPEN]] = wrong[depth]
-                open_start[reg[OUT_OPEN]] = reg[N_OPEN_POINTS]
-                if lemma < 0:
+            lemma = _lemma_that_gives(target - wrong[depth], lemma_starts, lemma_rows, lemma_bounds, lost)
+            if lemma == NO_LEMMA and reg[REFUSED] == 0:
+                asks = k_split < 0
+                if not asks and stale[depth] >= 2 * (r - 1):
+                    # Independent points can all be right at once, so only dependent ones have anything to prove.
+                    asks = _rank(Q, mine, count) < (count if count <= few else min(count, r))
+                    stale[depth] = 0
+                if asks:
                     for u in range(count):
-                        open_points[reg[N_OPEN_POINTS]] = mine[u]
-                        reg[N_OPEN_POINTS] += 1
-                reg[OUT_OPEN] += 1
-                open_start[reg[OUT_OPEN]] = reg[N_OPEN_POINTS]
-            else:
+                        asked[u] = mine[u]
+                    reg[ASKED] = count
+                    reg[NEED] = target - wrong[depth]
+                    reg[NODES] -= 1
+                    reg[IN_NODE], reg[IN_PAIR] = in_node, in_pair
+                    return ASKING
+            if reg[REFUSED] != 0:
+                stale[depth] = 0
+            if lemma == NO_LEMMA and k_split >= 0:
                 op = 1 + k_split
                 replayed[depth] = 0
+            else:
+                op = OPEN
+                lemmas[reg[OUT_OPEN]] = lemma
+                reg[OUT_OPEN] += 1
+                if lemma == NO_LEMMA:
+                    reg[HOLES] += 1
+        reg[REFUSED] = 0
         ops[reg[OUT_NODE]] = op
         counts[reg[OUT_NODE]] = kept - inherited
         reg[OUT_NODE] += 1

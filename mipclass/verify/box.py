@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, unpack, whole, whole_list
+from .iis import check_cover
 
 
 def check_box(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], place: str) -> tuple[int, int]:
@@ -50,7 +51,11 @@ def check_box(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[
         chosen = whole_list(field(lemma, "rows", where), where)
         if len(set(chosen)) != len(chosen) or not chosen or not all(0 <= i < len(rows) for i in chosen):
             raise Rejected(where, "its rows repeat, are missing or do not exist")
-        value, more = check_box(lemma, [rows[i] for i in chosen], [weights[i] for i in chosen], where)
+        kind = field(lemma, "kind", where)
+        if kind not in ("box", "iis"):
+            raise Rejected(where, f"lemmas of kind {kind!r} are not known to this checker")
+        check = check_box if kind == "box" else check_cover
+        value, more = check(lemma, [rows[i] for i in chosen], [weights[i] for i in chosen], where)
         nodes += more
         members += chosen
         starts.append(len(members))

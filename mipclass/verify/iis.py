@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -23,27 +24,40 @@ from .problem import ExactProblem, ProofRows, check_rows
 def check_iis(lower: Any, problem: ExactProblem) -> tuple[Fraction, int]:
     """(proven bound, nodes); Rejected otherwise."""
     rows = check_rows(lower, problem, cancel=problem.is_plain)
-    members = _check_supports(field(lower, "supports", "lower"), problem, rows)
-    limits = _limits(problem, rows)
-    bound, nodes = _check_tree(lower, rows, members, limits)
+    # One factor for all vectors (side rows included) keeps the sums to be checked proportional.
+    sides = [a if problem.intercept else a[:-1] for a, _ in problem.rows]
+    vectors = integer_rows([problem.signed_row(i) for i in rows.points] + sides)
+    ends = [end for _, end in problem.rows]
+    members = _check_supports(lower, vectors, ends, margin=bool(problem.margin), within="")
+    bound, nodes = _check_tree(lower, rows.weights, members, _limits(problem, rows), within="")
     return rows.constant + rows.unit * bound, nodes
 
 
-def _check_supports(content: Any, problem: ExactProblem, rows: ProofRows) -> list[list[int]]:
-    """The points of each support, after checking that it is infeasible."""
-    place = "supports"
+def check_cover(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], place: str) -> tuple[int, int]:
+    """(bound, nodes) of a proof that the rows alone cost so much; Rejected otherwise."""
+    members = _check_supports(proof, integer_rows(rows), [], margin=False, within=f"{place}, ")
+    proven, nodes = _check_tree(proof, weights, members, [], within=f"{place}, ")
+    bound = whole(field(proof, "bound", place), place)
+    if bound > proven:
+        raise Rejected(place, f"its proof gives {proven}, it claims {bound}")
+    return bound, nodes
+
+
+def _check_supports(
+    proof: Any, vectors: Sequence[Sequence[int]], ends: list[Fraction], *, margin: bool, within: str
+) -> list[list[int]]:
+    """The points of each support, after checking that it is infeasible. The last vectors are side rows a.W >= end."""
+    place = f"{within}supports"
+    content = field(proof, "supports", place)
     sizes = unpack(field(content, "sizes", place), "i4", place).tolist()
     indices = unpack(field(content, "members", place), "i4", place).tolist()
     multipliers = unpack_hex(field(content, "multipliers", place), place)
     if any(size < 1 for size in sizes) or not sum(sizes) == len(indices) == len(multipliers):
         raise Rejected(place, "sizes, members and multipliers do not fit together")
-    n = len(rows.points)
-    sides = [a if problem.intercept else a[:-1] for a, _ in problem.rows]
-    vectors = integer_rows([problem.signed_row(i) for i in rows.points] + sides)
-    # One factor for all vectors (side rows included) keeps the sums to be checked proportional.
+    n = len(vectors) - len(ends)
     found, at = [], 0
     for number, size in enumerate(sizes):
-        where = f"support {number}"
+        where = f"{within}support {number}"
         part, u = indices[at : at + size], multipliers[at : at + size]
         at += size
         if len(set(part)) != size or not all(0 <= i < len(vectors) for i in part):
@@ -55,8 +69,8 @@ def _check_supports(content: Any, problem: ExactProblem, rows: ProofRows) -> lis
             if sum(value * vector[k] for value, vector in zip(u, chosen, strict=True)) != 0:
                 raise Rejected(where, f"its combination is not zero in coordinate {k}")
         soft = sum(value for i, value in zip(part, u, strict=True) if i < n)
-        ends = sum((value * problem.rows[i - n][1] for i, value in zip(part, u, strict=True) if i >= n), Fraction(0))
-        if not (soft + ends > 0 if problem.margin else soft > 0 and ends >= 0):
+        hard = sum((value * ends[i - n] for i, value in zip(part, u, strict=True) if i >= n), Fraction(0))
+        if not (soft + hard > 0 if margin else soft > 0 and hard >= 0):
             raise Rejected(where, "its combination contradicts nothing")
         found.append([i for i in part if i < n])
     return found
@@ -77,13 +91,18 @@ def _limits(problem: ExactProblem, rows: ProofRows) -> list[tuple[list[Fraction]
 
 
 def _check_tree(
-    lower: Any, rows: ProofRows, members: list[list[int]], limits: list[tuple[list[Fraction], Fraction]]
+    proof: Any,
+    weights: Sequence[int],
+    members: list[list[int]],
+    limits: list[tuple[list[Fraction], Fraction]],
+    *,
+    within: str,
 ) -> tuple[int, int]:
-    place = "tree"
-    scale = whole(field(lower, "scale", "lower"), "lower, scale")
+    place = f"{within}tree"
+    scale = whole(field(proof, "scale", place), f"{within}scale")
     if scale < 1:
-        raise Rejected("lower, scale", "it must be at least 1")
-    tree = field(lower, "tree", place)
+        raise Rejected(f"{within}scale", "it must be at least 1")
+    tree = field(proof, "tree", place)
     points = unpack(field(tree, "points", place), "i4", place).tolist()
     counts = unpack(field(tree, "counts", place), "i4", place).tolist()
     ids = unpack(field(tree, "supports", place), "i4", place).tolist()
@@ -94,7 +113,7 @@ def _check_tree(
         raise Rejected(place, "its arrays do not fit together")
     if len(mus) != leaves * len(limits):
         raise Rejected(place, "there must be one multiplier for each limit at each leaf")
-    n = len(rows.points)
+    n = len(weights)
     called = np.zeros(n, dtype=np.int8)  # +1 wrong, -1 right on the way to the present node
     pending: list[tuple[int, int, bool]] = [(-1, 0, False)]  # (point to call, how, is it to be taken back)
     node = leaf = at = 0
@@ -108,29 +127,39 @@ def _check_tree(
             called[point] = how
             pending.append((point, how, True))
         if node >= len(points):
-            raise Rejected(f"node {node}", "the tree ends too early")
+            raise Rejected(f"{within}node {node}", "the tree ends too early")
         branch = points[node]
         node += 1
         if branch >= 0:
             if branch >= n or called[branch] != 0:
-                raise Rejected(f"node {node - 1}", "it splits on a point that does not exist or is called already")
+                raise Rejected(
+                    f"{within}node {node - 1}", "it splits on a point that does not exist or is called already"
+                )
             pending += [(branch, -1, False), (branch, 1, False)]
             continue
         mu = mus[leaf * len(limits) : (leaf + 1) * len(limits)]
         value = _leaf_value(
-            rows, members, limits, scale, called, ids[at : at + counts[leaf]], V[at : at + counts[leaf]], mu, node - 1
+            weights,
+            members,
+            limits,
+            scale,
+            called,
+            ids[at : at + counts[leaf]],
+            V[at : at + counts[leaf]],
+            mu,
+            f"{within}node {node - 1}",
         )
         at += counts[leaf]
         leaf += 1
         rounded = ceil(value / scale)
         bound = rounded if bound is None else min(bound, rounded)
     if node != len(points) or bound is None:
-        raise Rejected(f"node {node}", "the tree ends too late")
+        raise Rejected(f"{within}node {node}", "the tree ends too late")
     return bound, node
 
 
 def _leaf_value(
-    rows: ProofRows,
+    weights: Sequence[int],
     members: list[list[int]],
     limits: list[tuple[list[Fraction], Fraction]],
     scale: int,
@@ -138,19 +167,18 @@ def _leaf_value(
     ids: list[int],
     V: list[int],
     mu: list[int],
-    node: int,
+    where: str,
 ) -> Fraction:
-    where = f"node {node}"
     if any(value < 0 for value in V) or any(value < 0 for value in mu):
         raise Rejected(where, "a multiplier is negative")
     if not all(0 <= number < len(members) for number in ids):
         raise Rejected(where, "it names a support that does not exist")
-    load = [0] * len(rows.points)
+    load = [0] * len(weights)
     for number, value in zip(ids, V, strict=True):
         for i in members[number]:
             load[i] += value
     total = Fraction(sum(V))
-    for i, (weight, used) in enumerate(zip(rows.weights, load, strict=True)):
+    for i, (weight, used) in enumerate(zip(weights, load, strict=True)):
         if called[i] < 0 or (called[i] == 0 and used <= weight * scale):
             continue
         room = weight * scale + sum((m * l[i] for m, (l, _) in zip(mu, limits, strict=True)), Fraction(0))
