@@ -22,145 +22,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .conflicts import augment, compact, pair_up, release
+
 QBITS = 21
 KBITS = 20
 LEAF = 0  # the bound reaches the target
 OPEN = 254  # a lemma reaches the target, or (NO_LEMMA) nothing does and the box is too small to split
 NO_LEMMA = -1
 FEW = 20  # dependent points that a lemma is asked for although they span the whole space
-ATTEMPTS = 3  # partners tried for a point
-GRID = 128  # conflict multipliers: m <= 64 means (64, m), above (128 - m, 64)
-
-
-@njit(cache=True, inline="always")
-def _multipliers(m: int) -> tuple[float, float]:
-    if m <= 64:
-        return 64.0, float(m)
-    return float(GRID - m), 64.0
-
-
-@njit(cache=True)
-def _conflict(Q: np.ndarray, err: np.ndarray, i: int, j: int, c: np.ndarray, h: np.ndarray, unit: float) -> int:
-    """The grid index m at which i and j conflict on the box, or 0.
-
-    f(m) = max over the box of (p q_i + q q_j).V is p times a convex function of q/p, so the side to search is told by the slope.
-    """
-    r = Q.shape[1]
-    low, high = 1, GRID - 1
-    while low <= high:
-        m = (low + high) // 2
-        p, q = _multipliers(m)
-        f = (p * err[i] + q * err[j]) * unit
-        slope = 0.0
-        for k in range(r):
-            t = p * Q[i, k] + q * Q[j, k]
-            f += t * c[k] + abs(t) * h[k]
-            if t > 0:
-                slope += Q[j, k] * (c[k] + h[k])
-            else:
-                slope += Q[j, k] * (c[k] - h[k])
-        if f <= 0:
-            return m
-        if slope < 0:
-            low = m + 1
-        else:
-            high = m - 1
-    return 0
-
-
-@njit(cache=True)
-def _pair_up(
-    Q: np.ndarray,
-    err: np.ndarray,
-    c: np.ndarray,
-    h: np.ndarray,
-    unit: float,
-    q: np.ndarray,
-    points: np.ndarray,
-    n_points: int,
-    a: np.ndarray,
-    s: np.ndarray,
-    left: np.ndarray,
-    need: int,
-    pairs: np.ndarray,
-    n_pairs: int,
-    max_new: int,
-) -> tuple[int, int]:
-    """Greedily add conflicts until `need` is met; (number of pairs now, what is still needed).
-
-    Of each conflict one point is wrong at the centre, so the search starts from those, the hardest to keep wrong first; the partners
-    tried are the few that are most wrong at the vertex where the point fares best (a necessary condition is to be wrong there).
-    """
-    r = Q.shape[1]
-    free = np.empty(n_points, np.int64)
-    n_free = 0
-    starts = np.empty(n_points, np.int64)
-    hardness = np.empty(n_points)
-    n_starts = 0
-    for u in range(n_points):
-        if left[points[u]] > 0:
-            if a[u] <= 0:
-                starts[n_starts] = n_free
-                hardness[n_starts] = -(a[u] + s[u])
-                n_starts += 1
-            free[n_free] = u
-            n_free += 1
-    # Single precision is enough to rank partners; it halves the work.
-    near_q = np.empty((r, n_free), np.float32)
-    for k in range(r):
-        row, near_row = q[k], near_q[k]
-        for v in range(n_free):
-            near_row[v] = row[free[v]]
-    g = np.empty(n_free, np.float32)
-    order = np.argsort(hardness[:n_starts])
-    near = np.empty(ATTEMPTS, np.int64)
-    added = 0
-    for x in range(n_starts):
-        u = starts[order[x]]
-        i = points[free[u]]
-        if left[i] <= 0:
-            continue
-        for v in range(n_free):
-            g[v] = 0.0
-        for k in range(r):
-            corner = np.float32(c[k] + h[k] if Q[i, k] > 0 else c[k] - h[k])
-            row = near_q[k]
-            for v in range(n_free):
-                g[v] += row[v] * corner
-        n_near = 0
-        worst = np.float32(0.0)
-        for v in range(n_free):
-            if g[v] >= worst or left[points[free[v]]] <= 0 or v == u:
-                continue
-            y = n_near if n_near < ATTEMPTS else ATTEMPTS - 1
-            while y > 0 and g[near[y - 1]] > g[v]:
-                near[y] = near[y - 1]
-                y -= 1
-            near[y] = v
-            if n_near < ATTEMPTS:
-                n_near += 1
-            if n_near == ATTEMPTS:
-                worst = g[near[ATTEMPTS - 1]]
-        for y in range(n_near):
-            j = points[free[near[y]]]
-            m = _conflict(Q, err, i, j, c, h, unit)
-            if m == 0:
-                continue
-            value = min(left[i], left[j])
-            left[i] -= value
-            left[j] -= value
-            need -= value
-            pairs[n_pairs, 0] = i
-            pairs[n_pairs, 1] = j
-            pairs[n_pairs, 2] = m
-            pairs[n_pairs, 3] = value
-            n_pairs += 1
-            added += 1
-            if need <= 0 or added >= max_new or n_pairs >= pairs.shape[0]:
-                return n_pairs, need
-            if left[i] <= 0:
-                break
-    return n_pairs, need
+HOPE = 0.35  # a matching of greedy pairs can be enlarged by about this share
+SCANS = 150
+RATE = 0.05
 
 
 @njit(cache=True)
@@ -235,6 +107,7 @@ def grow(
     pairs: np.ndarray,
     n_pairs: np.ndarray,
     lost: np.ndarray,
+    since: np.ndarray,
     best_centre: np.ndarray,
     asked: np.ndarray,
     old_ops: np.ndarray,
@@ -316,11 +189,13 @@ def grow(
                 for k in range(r):
                     parent_q[k, u] = Q[u, k]
             wrong[0] = 0
+            since[0] = 1000
         else:
             parent_points, parent_n = points[depth - 1], n_points[depth - 1]
             parent_q = q[depth - 1]
             parent_pairs, parent_pairs_n = pairs[depth - 1], n_pairs[depth - 1]
             wrong[depth] = wrong[depth - 1]
+            since[depth] = since[depth - 1] + 1
         budget -= parent_n
         reg[NODES] += 1
         in_node, in_pair = reg[IN_NODE], reg[IN_PAIR]
@@ -389,6 +264,10 @@ def grow(
             old_op = int(old_ops[reg[IN_NODE]])
             for _ in range(old_counts[reg[IN_NODE]]):
                 i, j = old_pairs[reg[IN_PAIR], 0], old_pairs[reg[IN_PAIR], 1]
+                if left[i] == 0:
+                    bound -= release(i, left, own_pairs, kept)
+                if left[j] == 0:
+                    bound -= release(j, left, own_pairs, kept)
                 value = min(left[i], left[j])
                 left[i] -= value
                 left[j] -= value
@@ -400,12 +279,34 @@ def grow(
                 kept += 1
                 reg[IN_PAIR] += 1
             reg[IN_NODE] += 1
+            kept, inherited = compact(own_pairs, kept, inherited)
         splitting = old_op > 0 and old_op != OPEN
         if bound < target and not splitting and kept < own_pairs.shape[0]:
             room_for_pairs = 255 - (kept - inherited)
-            kept, need = _pair_up(
+            kept, need = pair_up(
                 Q, err, c, h, unit, own_q, mine, count, a, s, left, target - bound, own_pairs, kept, room_for_pairs
             )
+            if 0 < need <= min(HOPE, RATE * since[depth]) * kept:
+                since[depth] = 0
+                kept, inherited, need = augment(
+                    Q,
+                    err,
+                    weights,
+                    c,
+                    h,
+                    unit,
+                    own_q,
+                    mine,
+                    count,
+                    a,
+                    left,
+                    need,
+                    own_pairs,
+                    kept,
+                    inherited,
+                    255,
+                    SCANS,
+                )
             bound = target - need
         n_pairs[depth] = kept
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .box_lemmas import Lemmas
 from .box_proof import BoxProof, BoxTree
-from .exact_rows import exact_product, integer_matrix, rank, round_rows
+from .exact_rows import exact_product, integer_matrix, rank, round_rows, surely_positive
 from .zero_one_data import whitening
 
 Array = NDArray[np.float64]
@@ -71,8 +71,8 @@ class BoxSearch:
         return self.lower >= self.best
 
     def offer(self, W: Array) -> bool:
-        """Take W as incumbent when it is better; its loss is counted on Z."""
-        loss = int(self.weights[self.Z @ W <= 0].sum())
+        """Take W as incumbent when it is better; what it gets right only by what rounding could have done counts as wrong."""
+        loss = int(self.weights[~surely_positive(self.Z, W)].sum())
         if loss < self.best:
             self.best, self.best_W = loss, np.array(W, dtype=np.float64)
             return True
@@ -168,6 +168,7 @@ class _Pass:
             np.zeros((levels, 2 * n, 4), np.int64),
             np.zeros(levels, np.int64),
             np.zeros(n, np.bool_),
+            np.zeros(levels, np.int64),
         )
         room = max(1 << 12, len(search.tree.ops) * 2)
         self.out: list[NDArray[Any]] = [

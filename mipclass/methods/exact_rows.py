@@ -89,6 +89,12 @@ def exactly_at_least(A: NDArray[np.float64], W: NDArray[np.float64], level: NDAr
     return holds
 
 
+def surely_positive(A: NDArray[np.float64], W: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """a.W > 0 for each row a by more than rounding could have done."""
+    doubt = 1e-12 * (np.abs(A) @ np.abs(W))
+    return np.asarray(doubt < A @ W)
+
+
 def integer_weights(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Fraction]:
     """Whole numbers and a unit with whole * unit <= weight, equal whenever the weights share a small enough power of two."""
     exact = [Fraction(float(value)) for value in weights]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate import Statement, dense
-from .exact_rows import exactly_at_least, integer_weights
+from .exact_rows import exactly_at_least, integer_weights, surely_positive
 from .zero_one_data import prepare, whitening
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ class CoverData:
         """Points W gets wrong; in the scale-free case also those it gets right only by what rounding could have done."""
         if self.margin:
             return ~exactly_at_least(self.Z, W, np.ones(self.n))
-        return np.asarray(1e-12 * (np.abs(self.Z) @ np.abs(W)) >= self.Z @ W)
+        return ~surely_positive(self.Z, W)
 
     def keeps_sides(self, W: Array) -> bool:
         rows = np.array([a for a, _ in self.sides]).reshape(len(self.sides), len(W))

@@ -93,7 +93,7 @@ _REASONS = (
     "the tree ends too early or too late",
     "a coordinate is halved that does not exist or is too thin",
     "a conflict names points or multipliers that do not exist",
-    "a conflict uses a point that is decided or used up",
+    "a conflict uses a point that is decided",
     "two points said to conflict can both be right in this box",
     "the bound of this leaf is below {bound}",
     "a leaf refers to a lemma that does not exist or counts a point twice",

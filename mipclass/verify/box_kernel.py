@@ -11,7 +11,7 @@ from numba import njit
 
 GRID_BITS = 20
 POINT_BITS = 21
-OK, BAD_STREAM, BAD_AXIS, BAD_PAIR, NOT_DISJOINT, NO_CONFLICT, TOO_LOW, BAD_LEMMA = range(8)
+OK, BAD_STREAM, BAD_AXIS, BAD_PAIR, NOT_LOOSE, NO_CONFLICT, TOO_LOW, BAD_LEMMA = range(8)
 
 
 @njit(cache=True)
@@ -140,8 +140,8 @@ def walk(
                 at_pair += 1
                 if i < 0 or j < 0 or i >= n or j >= n or i == j or m < 1 or m > 127:
                     return BAD_PAIR, node
-                if not is_loose[i] or not is_loose[j] or spare[i] <= 0 or spare[j] <= 0:
-                    return NOT_DISJOINT, node
+                if not is_loose[i] or not is_loose[j]:
+                    return NOT_LOOSE, node
                 p = 64 if m <= 64 else 128 - m
                 q = m if m <= 64 else 64
                 for k in range(r):
@@ -149,6 +149,21 @@ def walk(
                 blurred = (p * half_errors[i] + q * half_errors[j]) * blur
                 if 2 * _highest(mixed, box_low, box_high) + blurred > 0:
                     return NO_CONFLICT, node
+                # A point whose weight is used up leaves its present partners for the new one.
+                for point in (i, j):
+                    if spare[point] == 0:
+                        x = 0
+                        while x < n_mine:
+                            if held[level, x, 0] == point or held[level, x, 1] == point:
+                                value = held[level, x, 2]
+                                spare[held[level, x, 0]] += value
+                                spare[held[level, x, 1]] += value
+                                bound -= value
+                                n_mine -= 1
+                                for t in range(3):
+                                    held[level, x, t] = held[level, n_mine, t]
+                            else:
+                                x += 1
                 value = min(spare[i], spare[j])
                 spare[i] -= value
                 spare[j] -= value
