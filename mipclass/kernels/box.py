@@ -22,17 +22,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .conflicts import augment, compact, pair_up, release
+from .box_conflicts import KBITS, compact, match, release
 
 QBITS = 21
-KBITS = 20
 LEAF = 0  # the bound reaches the target
 OPEN = 254  # a lemma reaches the target, or (NO_LEMMA) nothing does and the box is too small to split
 NO_LEMMA = -1
+NEVER = 1 << 20
 FEW = 20  # dependent points that a lemma is asked for although they span the whole space
-HOPE = 0.35  # a matching of greedy pairs can be enlarged by about this share
-SCANS = 150
-RATE = 0.05
+HOPE = 0.5  # by this share of the conflicts found greedily there may be more
+HOPE_A_LEVEL = 0.1  # and by this for each halving since more were last looked for
 
 
 @njit(cache=True)
@@ -189,7 +188,7 @@ def grow(
                 for k in range(r):
                     parent_q[k, u] = Q[u, k]
             wrong[0] = 0
-            since[0] = 1000
+            since[0] = NEVER
         else:
             parent_points, parent_n = points[depth - 1], n_points[depth - 1]
             parent_q = q[depth - 1]
@@ -282,31 +281,12 @@ def grow(
             kept, inherited = compact(own_pairs, kept, inherited)
         splitting = old_op > 0 and old_op != OPEN
         if bound < target and not splitting and kept < own_pairs.shape[0]:
-            room_for_pairs = 255 - (kept - inherited)
-            kept, need = pair_up(
-                Q, err, c, h, unit, own_q, mine, count, a, s, left, target - bound, own_pairs, kept, room_for_pairs
+            hope = min(HOPE, HOPE_A_LEVEL * since[depth])
+            kept, inherited, need, tried = match(
+                Q, err, weights, c, h, own_q, mine, count, a, s, left, target - bound, own_pairs, kept, inherited, hope
             )
-            if 0 < need <= min(HOPE, RATE * since[depth]) * kept:
+            if tried:
                 since[depth] = 0
-                kept, inherited, need = augment(
-                    Q,
-                    err,
-                    weights,
-                    c,
-                    h,
-                    unit,
-                    own_q,
-                    mine,
-                    count,
-                    a,
-                    left,
-                    need,
-                    own_pairs,
-                    kept,
-                    inherited,
-                    255,
-                    SCANS,
-                )
             bound = target - need
         n_pairs[depth] = kept
 
