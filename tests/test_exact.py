@@ -43,6 +43,15 @@ def test_equal_to_enumeration_in_five_and_six_dimensions(seed, kind, solver):
     assert result.objective == result.bound == least_loss(X, y, weights)
 
 
+@pytest.mark.parametrize("solver", ["exact", "box", "iis"])
+def test_the_rule_ties_with_no_cancelled_twins(solver):
+    """The widest rule of the two points left runs through twins that cancelled, up to rounding."""
+    X, y, weights = tiny_instance(4040, "twins", **FIVE_OR_SIX)
+    result = mipclass.solve(models.zero_one(X, y, sample_weight=weights), solver=solver, options=FAST)
+    assert result.certified
+    assert result.objective == result.bound == least_loss(X, y, weights) == 6
+
+
 @pytest.mark.parametrize("seed", [553893, 412894, 35779, 461291, 205291])
 def test_few_points_round_a_simplex_take_few_boxes(seed):
     """Eight to ten points of rank seven: an infeasible subsystem of eight, which halving alone decides in billions of boxes."""

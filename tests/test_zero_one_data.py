@@ -164,5 +164,11 @@ def test_best_offset_is_the_best_of_all_and_ties_nowhere(seed, n):
     assert weights[y * (scores + b) <= 0].sum() == min(losses)
 
 
+def test_best_offset_leaves_a_tie_that_rounding_hides():
+    scores = np.array([-1.0, -0.3, 1.0])
+    b = best_offset(scores, np.array([-1.0, 1.0, 1.0]), np.array([1.0, 0.0, 1.0]), np.nextafter(0.3, 1.0))
+    assert np.abs(scores + b).min() > 0.1
+
+
 def test_best_offset_stays_where_it_is_good():
     assert best_offset(np.array([-1.0, 1.0]), np.array([-1.0, 1.0]), np.ones(2), 0.25) == 0.25

@@ -148,8 +148,8 @@ def recentre(data: ZeroOneData, W: Array) -> Array:
 def best_offset(scores: Array, y_pm1: Array, weights: Array, near: float) -> float:
     """The offset b with the least loss sum_i weight_i [t_i (score_i + b) <= 0] and no tie; of several, the one nearest to `near`.
 
-    b runs over the middles of the gaps between the scores and one place beyond either end; gaps below 1e-12 of the scores'
-    size are left out. O(n log n). The loss of the returned offset is at most that of `near` whenever `near` ties nowhere.
+    b runs over the middles of the gaps between the scores and one place beyond either end, and `near`; what lies within 1e-12 of the
+    scores' size of a score is a tie. O(n log n). The loss of the returned offset is at most that of `near` whenever `near` ties nowhere.
     """
     if not len(scores):
         return near
@@ -161,8 +161,9 @@ def best_offset(scores: Array, y_pm1: Array, weights: Array, near: float) -> flo
     loss = weights[y_pm1 < 0].sum() + np.concatenate([[0.0], np.cumsum(signed)])
     spread = max(float(sorted_scores[-1] - sorted_scores[0]), 1e-6 * size)
     edges = np.concatenate([[sorted_scores[0] - spread], sorted_scores, [sorted_scores[-1] + spread]])
-    wide = np.diff(edges) > 1e-12 * size
-    here = (edges[:-1] < -near) & (-near < edges[1:]) & wide
+    least = 1e-12 * size
+    wide = np.diff(edges) > least
+    here = (-near - edges[:-1] > least) & (edges[1:] + near > least)
     offsets = -np.where(here, -near, edges[:-1] + np.diff(edges) / 2)
     loss = np.where(wide, loss, np.inf)
     best = np.flatnonzero(loss <= loss.min() + 1e-9 * (1.0 + loss.min()))
