@@ -114,7 +114,7 @@ class BoxSearch:
         if not steps:
             return wanted
         if not self._history:
-            return max(self.lower + 1, ceil(wanted * 0.6))
+            return max(self.lower + 1, ceil(wanted * 0.2))
         step = max(1, wanted // 12)
         if len(self._history) > 1:
             (t0, n0), (t1, n1) = self._history[-2:]
