@@ -32,6 +32,7 @@ NEVER = 1 << 20
 FEW = 20  # dependent points that a lemma is asked for although they span the whole space
 HOPE = 0.5  # by this share of the conflicts found greedily there may be more
 HOPE_A_LEVEL = 0.1  # and by this for each halving since more were last looked for
+VISIT = 20  # so many looks at neighbours take about the time of visiting a point
 
 
 @njit(cache=True)
@@ -79,10 +80,9 @@ def _lemma_that_gives(need: int, starts: np.ndarray, rows: np.ndarray, bounds: n
 
 
 # Registers of a search that is paused between two calls.
-DEPTH, FACE, TARGET, BEST, NODES, OUT_NODE, OUT_PAIR, OUT_OPEN, IN_NODE, IN_PAIR, ASKED, NEED, REFUSED, HOLES = range(
-    14
-)
 N_REGISTERS = 14
+DEPTH, FACE, TARGET, BEST, NODES, OUT_NODE, OUT_PAIR, OUT_OPEN, IN_NODE, IN_PAIR = range(10)
+ASKED, NEED, REFUSED, HOLES = range(10, N_REGISTERS)
 NEW, FIRST, SECOND, DONE = range(4)
 RUNNING, FINISHED, FULL, ASKING = range(4)
 
@@ -282,9 +282,10 @@ def grow(
         splitting = old_op > 0 and old_op != OPEN
         if bound < target and not splitting and kept < own_pairs.shape[0]:
             hope = min(HOPE, HOPE_A_LEVEL * since[depth])
-            kept, inherited, need, tried = match(
+            kept, inherited, need, tried, scans = match(
                 Q, err, weights, c, h, own_q, mine, count, a, s, left, target - bound, own_pairs, kept, inherited, hope
             )
+            budget -= scans * count // VISIT
             if tried:
                 since[depth] = 0
             bound = target - need

@@ -73,7 +73,6 @@ def pair_up(
     err: np.ndarray,
     c: np.ndarray,
     h: np.ndarray,
-    unit: float,
     near_q: np.ndarray,
     points: np.ndarray,
     a: np.ndarray,
@@ -83,17 +82,18 @@ def pair_up(
     pairs: np.ndarray,
     n_pairs: int,
     most_new: int,
-) -> tuple[int, int]:
-    """Greedily add conflicts until `need` is met; (number of pairs now, what is still needed).
+) -> tuple[int, int, int]:
+    """Greedily add conflicts until `need` is met; (number of pairs now, what is still needed, points asked for neighbours).
 
     Of each conflict one point is wrong at the centre, so the search starts from those, the hardest to keep wrong first, and takes
     the weakest conflict: a point that conflicts strongly does so with many.
     """
-    count = near_q.shape[1]
+    r, count = near_q.shape
+    unit = r * 2.0**KBITS
     f = np.empty(count, np.float32)
     starts = np.empty(count, np.int64)
     hardness = np.empty(count)
-    n_starts = 0
+    n_starts = scans = 0
     for u in range(count):
         if left[points[u]] > 0 and a[u] <= 0:
             starts[n_starts] = u
@@ -107,6 +107,7 @@ def pair_up(
         if left[i] <= 0:
             continue
         rank_neighbours(near_q, u, c, h, f)
+        scans += 1
         best = -1
         for v in range(count):
             if f[v] <= 0 and (best < 0 or f[v] > f[best]) and left[points[v]] > 0 and v != u:
@@ -124,7 +125,7 @@ def pair_up(
         pairs[n_pairs, 0], pairs[n_pairs, 1], pairs[n_pairs, 2], pairs[n_pairs, 3] = i, j, m, value
         n_pairs += 1
         most_new -= 1
-    return n_pairs, need
+    return n_pairs, need, scans
 
 
 @njit(cache=True)
@@ -183,33 +184,11 @@ def _neighbours(f: np.ndarray, allowed: np.ndarray, further: bool, near: np.ndar
 
 
 @njit(cache=True)
-def augment(
-    Q: np.ndarray,
-    err: np.ndarray,
-    weights: np.ndarray,
-    c: np.ndarray,
-    h: np.ndarray,
-    unit: float,
-    near_q: np.ndarray,
-    points: np.ndarray,
-    a: np.ndarray,
-    left: np.ndarray,
-    need: int,
-    pairs: np.ndarray,
-    n_pairs: int,
-    inherited: int,
-    most_new: int,
-    scans: int,
-) -> tuple[int, int, int]:
-    """Enlarge the matching along alternating paths until `need` is met; (pairs, inherited ones among them, what is still needed).
-
-    From a point without a pair a tree of alternating paths grows: conflict, pair, conflict, pair, ..., until it meets another free
-    point; then conflicts become pairs and pairs dissolve all along the path. Trees that failed are not entered again in the same
-    round. Odd cycles are not shrunk, so now and then a path is missed. Only points of weight one take part. At most `scans` points
-    are asked for their neighbours, and at most `most_new` pairs are new in the end.
-    """
-    count = near_q.shape[1]
-    place = np.empty(Q.shape[0], np.int64)
+def _mates(
+    weights: np.ndarray, points: np.ndarray, count: int, left: np.ndarray, pairs: np.ndarray, n_pairs: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each point its partner and the pair that holds both, -1 for free points; and whether it takes part: it has weight one."""
+    place = np.empty(weights.shape[0], np.int64)
     mate = np.full(count, -1, np.int64)
     holder = np.full(count, -1, np.int64)
     usable = np.empty(count, np.bool_)
@@ -223,76 +202,158 @@ def augment(
             mate[u], mate[v] = v, u
             holder[u] = holder[v] = x
             usable[u] = usable[v] = True
+    return mate, holder, usable
+
+
+@njit(cache=True)
+def _find_path(
+    Q: np.ndarray,
+    err: np.ndarray,
+    c: np.ndarray,
+    h: np.ndarray,
+    near_q: np.ndarray,
+    points: np.ndarray,
+    root: int,
+    mate: np.ndarray,
+    allowed: np.ndarray,
+    further: bool,
+    scans: int,
+    f: np.ndarray,
+    near: np.ndarray,
+    queue: np.ndarray,
+    parent: np.ndarray,
+    mix: np.ndarray,
+) -> tuple[int, int]:
+    """Grow the tree of alternating paths from a free point; (the free point it meets or -1, scans left).
+
+    parent[v] is the point in conflict with v through which the tree came, mix[v] the multipliers. What enters the tree is no
+    longer allowed in others.
+    """
+    unit = near_q.shape[0] * 2.0**KBITS
+    head, tail = 0, 1
+    queue[0] = root
+    allowed[root] = False
+    while head < tail and scans > 0:
+        u = queue[head]
+        head += 1
+        scans -= 1
+        rank_neighbours(near_q, u, c, h, f)
+        for y in range(_neighbours(f, allowed, further, near)):
+            v = near[y]
+            if not allowed[v]:
+                continue  # meanwhile in the tree, as the mate of another
+            mix[v] = conflict(Q, err, points[u], points[v], c, h, unit)
+            if mix[v] == 0:
+                continue
+            allowed[v] = False
+            parent[v] = u
+            if mate[v] < 0:
+                return v, scans
+            allowed[mate[v]] = False
+            queue[tail] = mate[v]
+            tail += 1
+    return -1, scans
+
+
+@njit(cache=True)
+def _newly_made(end: int, mate: np.ndarray, parent: np.ndarray, holder: np.ndarray, inherited: int) -> int:
+    """By how many the new pairs would grow: one, and one for each inherited pair on the path."""
+    made = 1
+    v = mate[parent[end]]
+    while v >= 0:
+        made += holder[v] < inherited
+        v = mate[parent[v]]
+    return made
+
+
+@njit(cache=True)
+def _exchange(
+    end: int,
+    points: np.ndarray,
+    mate: np.ndarray,
+    parent: np.ndarray,
+    mix: np.ndarray,
+    holder: np.ndarray,
+    pairs: np.ndarray,
+    n_pairs: int,
+    inherited: int,
+) -> int:
+    """Make pairs of the conflicts on the path that ends here and dissolve the pairs between them; the number of pairs."""
+    v = end
+    while v >= 0:
+        u = parent[v]
+        before, x = mate[u], holder[u]
+        if x < inherited:  # the new pair takes the place of the old one, unless that came from above or there is none
+            if x >= 0:
+                pairs[x, 3] = 0
+            x = n_pairs
+            n_pairs += 1
+        pairs[x, 0], pairs[x, 1], pairs[x, 2], pairs[x, 3] = points[u], points[v], mix[v], 1
+        mate[u], mate[v] = v, u
+        holder[u] = holder[v] = x
+        v = before
+    return n_pairs
+
+
+@njit(cache=True)
+def augment(
+    Q: np.ndarray,
+    err: np.ndarray,
+    weights: np.ndarray,
+    c: np.ndarray,
+    h: np.ndarray,
+    near_q: np.ndarray,
+    points: np.ndarray,
+    a: np.ndarray,
+    left: np.ndarray,
+    need: int,
+    pairs: np.ndarray,
+    n_pairs: int,
+    inherited: int,
+    most_new: int,
+    scans: int,
+) -> tuple[int, int, int, int]:
+    """Enlarge the matching along alternating paths until `need` is met; (pairs, inherited ones among them, what is still needed,
+    scans left).
+
+    From a point without a pair a tree of alternating paths grows: conflict, pair, conflict, pair, ..., until it meets another free
+    point; then conflicts become pairs and pairs dissolve all along the path. Trees that failed are not entered again in the same
+    round. Odd cycles are not shrunk, so now and then a path is missed. At most `scans` points are asked for their neighbours, and at
+    most `most_new` pairs are new in the end.
+    """
+    count = near_q.shape[1]
+    mate, holder, usable = _mates(weights, points, count, left, pairs, n_pairs)
     f = np.empty(count, np.float32)
+    near = np.empty(count + FURTHER, np.int64)
+    queue = np.empty(count, np.int64)
     parent = np.empty(count, np.int64)
     mix = np.empty(count, np.int64)
-    queue = np.empty(count, np.int64)
-    near = np.empty(count + FURTHER, np.int64)
     most_new -= n_pairs - inherited
     further, progress, room = False, True, True
-    while need > 0 and room and (progress or not further):
+    while need > 0 and room and scans > 0 and (progress or not further):
         further = further or not progress
         progress = False
         allowed = usable.copy()
         for root in range(count):
+            # One point of each conflict is wrong at the centre: paths from there first, from others in the last rounds.
             if mate[root] >= 0 or not allowed[root] or (a[root] > 0 and not further):
                 continue
-            head, tail, found = 0, 1, -1
-            queue[0] = root
-            allowed[root] = False
-            while head < tail and found < 0 and scans > 0:
-                u = queue[head]
-                head += 1
-                scans -= 1
-                rank_neighbours(near_q, u, c, h, f)
-                for y in range(_neighbours(f, allowed, further, near)):
-                    v = near[y]
-                    if not allowed[v]:
-                        continue  # meanwhile in the tree, as the mate of another
-                    mix[v] = conflict(Q, err, points[u], points[v], c, h, unit)
-                    if mix[v] == 0:
-                        continue
-                    allowed[v] = False
-                    parent[v] = u
-                    if mate[v] < 0:
-                        found = v
-                        break
-                    allowed[mate[v]] = False
-                    queue[tail] = mate[v]
-                    tail += 1
-            if found >= 0:
-                fresh = 1
-                v = found
-                while parent[v] != root:
-                    v = mate[parent[v]]
-                    fresh += holder[v] < inherited
-                room = fresh <= most_new and n_pairs + fresh <= pairs.shape[0]
-            if found < 0 or not room:
-                room = room and scans > 0
-                if not room:
-                    break
-                continue
-            most_new -= fresh
-            left[points[root]] = left[points[found]] = 0
-            v = found
-            while v >= 0:
-                u = parent[v]
-                before, x = mate[u], holder[u]
-                if x < inherited:  # a pair that came from above, or none
-                    if x >= 0:
-                        pairs[x, 3] = 0
-                    x = n_pairs
-                    n_pairs += 1
-                pairs[x, 0], pairs[x, 1], pairs[x, 2], pairs[x, 3] = points[u], points[v], mix[v], 1
-                mate[u], mate[v] = v, u
-                holder[u] = holder[v] = x
-                v = before
-            progress = True
-            need -= 1
-            if need <= 0:
+            end, scans = _find_path(
+                Q, err, c, h, near_q, points, root, mate, allowed, further, scans, f, near, queue, parent, mix
+            )
+            if end >= 0:
+                made = _newly_made(end, mate, parent, holder, inherited)
+                room = made <= most_new and n_pairs + made <= pairs.shape[0]
+                if room:
+                    n_pairs = _exchange(end, points, mate, parent, mix, holder, pairs, n_pairs, inherited)
+                    left[points[root]] = left[points[end]] = 0
+                    most_new -= made
+                    need -= 1
+                    progress = True
+            if need <= 0 or scans <= 0 or not room:
                 break
     n_pairs, inherited = compact(pairs, n_pairs, inherited)
-    return n_pairs, inherited, need
+    return n_pairs, inherited, need, scans
 
 
 @njit(cache=True)
@@ -313,26 +374,26 @@ def match(
     n_pairs: int,
     inherited: int,
     hope: float,
-) -> tuple[int, int, int, bool]:
+) -> tuple[int, int, int, bool, int]:
     """Pairs until `need` is met, along paths too when no more than the share `hope` of them is wanting.
 
-    Returns (pairs, inherited ones among them, what is still needed, whether paths were tried). `q` holds the points' coordinates by
-    columns, a and s are q.c and |q|.h; left is the weight of each point that no pair uses yet.
+    Returns (pairs, inherited ones among them, what is still needed, whether paths were tried, points asked for neighbours). `q` holds
+    the points' coordinates by columns, a and s are q.c and |q|.h; left is the weight of each point that no pair uses yet.
     """
     r = Q.shape[1]
-    unit = r * 2.0**KBITS
     near_q = np.empty((r, count), np.float32)
     for k in range(r):
         row, near_row = q[k], near_q[k]
         for u in range(count):
             near_row[u] = row[u]
-    n_pairs, need = pair_up(
-        Q, err, c, h, unit, near_q, points, a, s, left, need, pairs, n_pairs, MOST_NEW - n_pairs + inherited
+    n_pairs, need, asked = pair_up(
+        Q, err, c, h, near_q, points, a, s, left, need, pairs, n_pairs, MOST_NEW - n_pairs + inherited
     )
     tried = 0 < need <= hope * n_pairs
     if tried:
         scans = SCANS * (need + 1)
-        n_pairs, inherited, need = augment(
-            Q, err, weights, c, h, unit, near_q, points, a, left, need, pairs, n_pairs, inherited, MOST_NEW, scans
+        n_pairs, inherited, need, unused = augment(
+            Q, err, weights, c, h, near_q, points, a, left, need, pairs, n_pairs, inherited, MOST_NEW, scans
         )
-    return n_pairs, inherited, need, tried
+        asked += scans - unused
+    return n_pairs, inherited, need, tried, asked
