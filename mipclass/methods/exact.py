@@ -29,7 +29,7 @@ from .zero_one_data import ZeroOneData, best_offset, prepare, recentre, separati
 Array = NDArray[np.float64]
 BOX_ALONE = 8  # features up to which boxes need no company, unless the loss is small
 SMALL_LOSS = 20
-BOX_AT_MOST = 9  # features beyond which boxes are hopeless
+BOX_AT_MOST = 9  # features beyond which boxes take longer than the time most callers have
 TURN = 12  # looks at the clock in the first turn
 MOST_STEPS = 3e8  # line searches times entries of the data: some seconds
 LOOKS = {"box": 1, "iis": 24}  # about as many looks take the same time
