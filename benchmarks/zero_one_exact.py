@@ -150,8 +150,9 @@ def report(results: Results) -> str:
     for cell in results.cells:
         if cell.error is None and cell.measured.get("check") is not None and cell.case.label == "exact":
             got = cell.measured
+            ending = ", to the end" if cell.case.function is prove_to_the_end else ""
             rows.append(
-                [cell.case.parameters["name"], f"{got['errors']:g} / {got['bound']:g}", got["nodes"],
+                [cell.case.parameters["name"] + ending, f"{got['errors']:g} / {got['bound']:g}", got["nodes"],
                  f"{got['certificate_kb']:.0f} kB", f"{got['check']:.2f} s"]
             )  # fmt: skip
     parts.append(table(["data", "errors / bound", "nodes", "certificate", "check"], rows))

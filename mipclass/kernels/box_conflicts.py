@@ -2,7 +2,7 @@
 
 Points i and j conflict on the box when whole numbers p, q > 0 make  max over the box of (p q_i + q q_j).V  at most 0. Pairs that share
 no point are a matching in the graph of conflicts. One of each pair is wrong, so the largest matching gives the best bound; it was
-found to equal the least cover of all conflicts nearly always, and to exceed a greedy one by a third on large boxes.
+found to equal the least cover of all conflicts nearly always, and to exceed a greedy one by up to a third on large boxes.
 
 Neighbours are ranked by  f_v = max over the box of (q_u + q_v).V  in single precision; what decides is `conflict`, in exact integers.
 A pair is (i, j, m, value): its value is the weight it uses of both points, 0 once it is dissolved.

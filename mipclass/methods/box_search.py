@@ -119,7 +119,7 @@ class BoxSearch:
         if len(self._history) > 1:
             (t0, n0), (t1, n1) = self._history[-2:]
             growth = max(log(max(n1, 2) / max(n0, 1)) / max(t1 - t0, 1), log(3.0) / wanted)
-            step = max(1, wanted // 200, int(log(3.0) / growth))
+            step = min(max(1, wanted // 200, int(log(3.0) / growth)), ceil(wanted * 0.15))
         target = self.lower + step
         return wanted if target + step // 2 >= wanted else target
 
