@@ -43,6 +43,19 @@ def test_equal_to_enumeration_in_five_and_six_dimensions(seed, kind, solver):
     assert result.objective == result.bound == least_loss(X, y, weights)
 
 
+@pytest.mark.parametrize(("mean", "seed"), [(1e7, 9), (1e7, 3), (1e9, 44), (1e9, 5)])
+def test_a_bound_rests_on_rules_that_floats_confirm(mean, seed):
+    """Far from the origin a rule that is better in exact numbers may be none in floats; leaves must not be closed against it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(24, 2)) + mean
+    y = np.where(X[:, 0] - mean + rng.normal(size=24) > 0, 1, -1)
+    result = mipclass.solve(models.zero_one(X, y), solver="box", options={"local_steps": 0})
+    other = mipclass.solve(models.zero_one(X, y), solver="iis")
+    assert result.certified
+    assert result.bound <= result.objective
+    assert result.bound == other.objective
+
+
 @pytest.mark.parametrize("solver", ["exact", "box", "iis"])
 def test_the_rule_ties_with_no_cancelled_twins(solver):
     """The widest rule of the two points left runs through twins that cancelled, up to rounding."""

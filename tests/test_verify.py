@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import zlib
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import mipclass
 from mipclass import models
-from mipclass.verify import check
+from mipclass.verify import box_kernel, check
 
 
 def noisy(n: int, d: int, lattice: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -136,24 +137,73 @@ def test_each_part_is_checked(proofs, name, what):
     assert "rejected" in str(verdict)
 
 
+def leave_out_conflicts(tree: dict, counts: Callable[[np.ndarray], np.ndarray]) -> None:
+    tree["counts"] = repack(tree["counts"], "u1", counts)
+    for name, kind in (("first", "i4"), ("second", "i4"), ("mix", "u1")):
+        tree[name] = repack(tree[name], kind, lambda a: a[:0])
+
+
 def test_inside_the_box_proof(proofs):
     X, y, content, _ = proofs["box"]
     proof = content["lower"]["proof"]
     cases = {
         "rank": lambda p: p.update(map=[(0.0).hex()] * len(p["map"])),
-        "below": lambda p: p["tree"].update(counts=repack(p["tree"]["counts"], "u1", lambda a: a * 0)),
+        "below": lambda p: leave_out_conflicts(p["tree"], lambda a: a * 0),
         "fit": lambda p: p["tree"].update(mix=repack(p["tree"]["mix"], "u1", lambda a: a[:0])),
         "read": lambda p: p["tree"].update(ops="%%%"),
-        "both be right": lambda p: p["tree"].update(
-            first=repack(p["tree"]["second"], "i4", lambda a: a),
-            second=repack(p["tree"]["first"], "i4", lambda a: np.roll(a, 1)),
-        ),
+        "both be right": lambda p: p["tree"].update(mix=repack(p["tree"]["mix"], "u1", lambda a: a * 0 + 1)),
     }
-    for _, change in cases.items():
+    for reason, change in cases.items():
         bad = copy.deepcopy(content)
         change(bad["lower"]["proof"])
-        if bad["lower"]["proof"] != proof:
-            assert not mipclass.verify(bad, X, y).accepted
+        assert bad["lower"]["proof"] != proof
+        verdict = mipclass.verify(bad, X, y)
+        assert not verdict.accepted
+        assert reason in verdict.reason
+
+
+def test_a_box_is_not_halved_below_the_grid(proofs):
+    """Coordinate 1 of the first face can be halved twenty times; the arrays of the checker are made for that."""
+    X, y, content, _ = proofs["box"]
+    bad = copy.deepcopy(content)
+    tree = bad["lower"]["proof"]["tree"]
+    tree["ops"] = repack(tree["ops"], "u1", lambda a: np.array([2] * 21 + [3] * 21, dtype=a.dtype))
+    leave_out_conflicts(tree, lambda a: np.zeros(42, dtype=a.dtype))
+    verdict = mipclass.verify(bad, X, y)
+    assert verdict.place == "box tree, node 20"
+    assert "too thin" in verdict.reason
+
+
+def test_lemmas_within_lemmas_end(proofs):
+    X, y, content, _ = proofs["box"]
+    proof = content["lower"]["proof"]
+    nested = proof
+    for _ in range(60):
+        nested = {**proof, "lemmas": [nested]}
+    bad = {**content, "lower": {**content["lower"], "proof": nested}}
+    verdict = mipclass.verify(bad, X, y)
+    assert not verdict.accepted
+    assert "nested deeper" in verdict.reason
+
+
+def test_a_new_conflict_of_a_used_point_dissolves_the_old_one():
+    """Two points right where V_1 > 0 and two where V_1 < 0: at most two of the four, whatever V is."""
+    points = np.array([[0, 1], [0, 1], [0, -1], [0, -1]]) * 2**21
+    walls = np.array([0, 0, 0, 0])  # the four faces, none of them halved
+
+    def walk(target: int, pairs: list[tuple[int, int, int]]) -> tuple[int, int]:
+        nothing, ones = np.zeros(0, np.int64), np.ones(4, np.int64)
+        counts = np.array([len(pairs), len(pairs), 0, 0])
+        table = np.array(2 * pairs, dtype=np.int64).reshape(-1, 3)
+        return box_kernel.walk(
+            points, 0 * ones, ones, target, walls, counts, table, nothing, np.zeros(1, np.int64), nothing, nothing
+        )
+
+    assert walk(2, [(0, 2, 64), (1, 3, 64)]) == (box_kernel.OK, 4)
+    assert walk(2, [(0, 2, 64), (0, 3, 64), (1, 2, 64)]) == (box_kernel.OK, 4)
+    assert walk(1, [(0, 2, 64), (0, 3, 64)]) == (box_kernel.OK, 4)
+    assert walk(2, [(0, 2, 64), (0, 3, 64)]) == (box_kernel.TOO_LOW, 0)
+    assert walk(3, [(0, 2, 64), (0, 3, 64), (1, 2, 64)]) == (box_kernel.TOO_LOW, 0)
 
 
 def raise_first_multiplier(proof: dict) -> None:

@@ -28,7 +28,7 @@ QBITS = 21
 LEAF = 0  # the bound reaches the target
 OPEN = 254  # a lemma reaches the target, or (NO_LEMMA) nothing does and the box is too small to split
 NO_LEMMA = -1
-NEVER = 1 << 20
+NEVER = 1 << 20  # halvings since paths were last tried, where they have not been
 FEW = 20  # dependent points that a lemma is asked for although they span the whole space
 HOPE = 0.5  # by this share of the conflicts found greedily there may be more
 HOPE_A_LEVEL = 0.1  # and by this for each halving since more were last looked for
@@ -80,11 +80,11 @@ def _lemma_that_gives(need: int, starts: np.ndarray, rows: np.ndarray, bounds: n
 
 
 # Registers of a search that is paused between two calls.
-N_REGISTERS = 14
+N_REGISTERS = 15
 DEPTH, FACE, TARGET, BEST, NODES, OUT_NODE, OUT_PAIR, OUT_OPEN, IN_NODE, IN_PAIR = range(10)
-ASKED, NEED, REFUSED, HOLES = range(10, N_REGISTERS)
+ASKED, NEED, REFUSED, OFFERED, HOLES = range(10, N_REGISTERS)
 NEW, FIRST, SECOND, DONE = range(4)
-RUNNING, FINISHED, FULL, ASKING = range(4)
+RUNNING, FINISHED, FULL, ASKING, BETTER = range(5)
 
 
 @njit(cache=True)
@@ -124,10 +124,11 @@ def grow(
 ) -> int:
     """Replay the old tree and grow it until every leaf's bound reaches the target; pause after about `budget` point visits.
 
-    Returns FINISHED, RUNNING (call again), FULL (enlarge the output arrays and call again) or ASKING: halving does not decide the
-    points asked[:reg[ASKED]] of the present box, which would have to cost reg[NEED]. Call again with such a lemma, or with reg[REFUSED]
-    set; the box is then visited anew. The arrays indexed by depth hold the path from the root; see `mipclass.methods.box_search` for
-    who owns what.
+    Returns FINISHED, RUNNING (call again), FULL (enlarge the output arrays and call again), or one of two calls for help, after which
+    the box is visited anew. BETTER: the rule at best_centre costs less than reg[BEST]; leaves are closed only against a BEST that the
+    caller has counted on the data, so it is for the caller to lower it. ASKING: halving does not decide the points asked[:reg[ASKED]],
+    which would have to cost reg[NEED]; call again with such a lemma, or with reg[REFUSED] set. The arrays from centre to since hold
+    the path from the root, by depth.
     """
     n, r = Q.shape
     one = float(1 << KBITS)
@@ -238,10 +239,12 @@ def grow(
         n_points[depth] = count
         if depth > 0:
             stale[depth] = stale[depth - 1] + 1 if count == parent_n else 0
-        if at_centre < reg[BEST]:
-            reg[BEST] = at_centre
+        if at_centre < reg[BEST] and reg[OFFERED] == 0:
             for k in range(r):
                 best_centre[k] = c[k]
+            reg[OFFERED] = 1
+            reg[NODES] -= 1
+            return BETTER
         target = min(reg[TARGET], reg[BEST])
         bound = wrong[depth]
         kept = 0
@@ -327,7 +330,7 @@ def grow(
                 reg[OUT_OPEN] += 1
                 if lemma == NO_LEMMA:
                     reg[HOLES] += 1
-        reg[REFUSED] = 0
+        reg[REFUSED] = reg[OFFERED] = 0
         ops[reg[OUT_NODE]] = op
         counts[reg[OUT_NODE]] = kept - inherited
         reg[OUT_NODE] += 1

@@ -375,7 +375,7 @@ def match(
     inherited: int,
     hope: float,
 ) -> tuple[int, int, int, bool, int]:
-    """Pairs until `need` is met, along paths too when no more than the share `hope` of them is wanting.
+    """Pairs until `need` is met, along paths too when no more than the share `hope` of their number is wanting (points of weight one).
 
     Returns (pairs, inherited ones among them, what is still needed, whether paths were tried, points asked for neighbours). `q` holds
     the points' coordinates by columns, a and s are q.c and |q|.h; left is the weight of each point that no pair uses yet.

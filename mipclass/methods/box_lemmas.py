@@ -30,9 +30,11 @@ Stop = Callable[[], object]
 class Search(Protocol):
     """A search over the rows' own space."""
 
-    @property
-    def lower(self) -> int: ...
-    def advance(self, stop: Stop, goal: int) -> None: ...
+    lower: int
+    best: int
+    best_W: Array
+
+    def advance(self, stop: Stop, goal: int) -> bool: ...
     def proof(self, rows: Rows) -> BoxProof: ...
 
 
@@ -46,8 +48,10 @@ class Lemmas:
         self.Z, self.weights, self.few = Z, weights, few
         self._own_space = own_space
         self.proofs: list[BoxProof | CoverProof] = []
-        self.counterexample: Array | None = None  # a rule for which the points last asked about cost less
-        self._avoidable: dict[frozenset[int], int] = {}  # a cost that the points do not have
+        self.counterexample: Array | None = (
+            None  # a rule for which the points last asked about cost less than they would have to
+        )
+        self._refused: dict[frozenset[int], int] = {}  # a cost that was not proven of the points
         self._begun: dict[frozenset[int], Search] = {}  # stopped on the way
         self._tabulate()
 
@@ -62,7 +66,7 @@ class Lemmas:
         """Whether there is now a lemma that some of the points cost at least `need`; None when stopped: ask again to go on."""
         self.counterexample = None
         here = frozenset(points.tolist())
-        if need > int(self.weights[points].sum()) or need >= self._avoidable.get(here, need + 1):
+        if need > int(self.weights[points].sum()) or need >= self._refused.get(here, need + 1):
             return False
         rows = np.sort(points).astype(np.intp)
         proof = self._by_cover(rows, need) if len(rows) <= self.few else self._by_boxes(here, rows, need, stop)
@@ -72,7 +76,7 @@ class Lemmas:
             return True
         if here in self._begun:
             return None
-        self._avoidable[here] = need
+        self._refused[here] = need
         return False
 
     def _rule(self, rows: Rows, need: int) -> Array | None:
@@ -94,10 +98,12 @@ class Lemmas:
         Z = self.Z[rows]
         search = IISSearch(CoverData(Z, rows, self.weights[rows], Fraction(1), Fraction(0), (), (), 0, whitening(Z)), W)
         search.advance(lambda: search.lower >= need)
-        if search.lower < need:
+        if search.best is not None and search.best < need:
             self.counterexample = search.best_W
             return None
         proof = cover_proof(search)
+        if proof.bound < need:
+            return None
         return CoverProof(rows[proof.rows], proof.bound, proof.content)
 
     def _by_boxes(self, here: frozenset[int], rows: Rows, need: int, stop: Stop) -> BoxProof | None:
@@ -108,9 +114,11 @@ class Lemmas:
             search = None if W is None else self._own_space(self.Z[rows], self.weights[rows], W)
             if search is None:
                 return None
-        search.advance(stop, goal=need)
-        if search.lower >= need:
-            return search.proof(rows)
-        if stop():
+        if not search.advance(stop, goal=need):
             self._begun[here] = search
+        if search.lower >= need:
+            self._begun.pop(here, None)
+            return search.proof(rows)
+        if search.best < need:
+            self.counterexample = search.best_W
         return None

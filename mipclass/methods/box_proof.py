@@ -43,7 +43,7 @@ class CoverProof:
 
 @dataclass(frozen=True)
 class BoxProof:
-    """Rows `rows` of the parent cost at least `bound` whatever W is: the map M, the tree over its cube, lemmas it uses."""
+    """Rows `rows` of the parent cost at least `bound` whatever W is: the map M, the tree over its cube, lemmas it may use."""
 
     rows: Rows
     M: Array

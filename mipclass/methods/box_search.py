@@ -28,7 +28,7 @@ from .zero_one_data import whitening
 Array = NDArray[np.float64]
 Stop = Callable[[], object]
 MAX_RANK = 16  # sums of products stay below 2^53 up to here
-NUDGES = (-6, -10, -14, -18)
+NUDGES = (-6, -10, -14, -18)  # powers of two: shares of a rule's length, down to the grid of the boxes
 CHUNK = 3_000_000  # point visits between two looks at the clock, about 0.1 s
 
 
@@ -42,7 +42,7 @@ def _generic(M: Array) -> Array:
 
 
 class BoxSearch:
-    """An anytime search over Z with whole weights; `lower` is proven, `best` is the loss of `best_W`."""
+    """An anytime search over Z with whole weights; `lower` is proven, `best_W` costs at most `best`."""
 
     def __init__(self, Z: Array, weights: NDArray[np.int64], W: Array | None = None, *, few: int | None = None) -> None:
         """`few`: up to so many dependent points are settled by their infeasible subsystems (default: the kernel's FEW)."""
@@ -84,21 +84,22 @@ class BoxSearch:
         for power in NUDGES:
             self.offer(W + 2.0**power * step)
 
-    def advance(self, stop: Stop, goal: int | None = None, on_progress: Callable[[], None] | None = None) -> None:
-        """Work until the goal (default: the incumbent's loss) is proven, an incumbent below it is found, or `stop()`."""
+    def advance(self, stop: Stop, goal: int | None = None, on_progress: Callable[[], None] | None = None) -> bool:
+        """Work until the goal (default: the incumbent's loss) is proven, an incumbent below it is found, or nothing more can be
+        done; False when stopped before."""
         while True:
             wanted = self.best if goal is None else min(goal, self.best)
             if self.lower >= wanted:
-                return
+                return True
             if self._pass is None:
                 self._pass = _Pass(self, self._next_target(wanted, steps=goal is None))
             if not self._pass.advance(stop, on_progress):
-                return
+                return False
             proven = min(self._pass.target, self.best)
             if self._pass.holes:  # boxes at the end of the grid that no lemma settles
                 if self._pass.target == proven:
                     if proven - self.lower <= max(1, wanted // 500):
-                        return
+                        return True
                     self._history.clear()
                     proven = (self.lower + proven) // 2
                 self._pass = _Pass(self, proven)  # with a better incumbent, or a lower target
@@ -155,20 +156,20 @@ class _Pass:
         reg[kernel.TARGET] = self.target
         self.reg = reg
         self.path = (
-            np.zeros((levels, r)),
-            np.zeros((levels, r)),
-            np.zeros(levels, np.int8),
-            np.zeros(levels, np.int64),
-            np.zeros(levels, np.int64),
-            np.zeros(levels, np.int8),
-            np.zeros(levels, np.int64),
-            np.zeros((levels, n), np.int32),
-            np.zeros(levels, np.int64),
-            np.zeros((levels, r, n)),
-            np.zeros((levels, 2 * n, 4), np.int64),
-            np.zeros(levels, np.int64),
-            np.zeros(n, np.bool_),
-            np.zeros(levels, np.int64),
+            np.zeros((levels, r)),  # centre
+            np.zeros((levels, r)),  # half-widths
+            np.zeros(levels, np.int8),  # stage: which child is next
+            np.zeros(levels, np.int64),  # axis halved
+            np.zeros(levels, np.int64),  # stale: halvings that decided no point
+            np.zeros(levels, np.int8),  # whether the old tree has this box
+            np.zeros(levels, np.int64),  # weight of the points wrong all over
+            np.zeros((levels, n), np.int32),  # uncertain points
+            np.zeros(levels, np.int64),  # their number
+            np.zeros((levels, r, n)),  # their coordinates
+            np.zeros((levels, 2 * n + 256, 4), np.int64),  # conflicts; replay keeps dissolved ones for a while
+            np.zeros(levels, np.int64),  # their number
+            np.zeros(n, np.bool_),  # points wrong all over the present box
+            np.zeros(levels, np.int64),  # halvings since paths were tried
         )
         room = max(1 << 12, len(search.tree.ops) * 2)
         self.out: list[NDArray[Any]] = [
@@ -204,8 +205,9 @@ class _Pass:
                 CHUNK,
             )
             search.nodes += int(reg[kernel.NODES]) - before
-            if reg[kernel.BEST] < search.best:
+            if status == kernel.BETTER:
                 search.offer(search.M @ self.best_centre)
+                continue
             if status == kernel.FINISHED:
                 search.tree = self._collect()
                 return True
@@ -218,7 +220,6 @@ class _Pass:
                 reg[kernel.REFUSED] = not found
                 if lemmas.counterexample is not None:
                     search.offer_near(search.M @ self.path[0][reg[kernel.DEPTH]], lemmas.counterexample)
-                continue
             if on_progress is not None:
                 on_progress()
             if stop():

@@ -107,15 +107,7 @@ class BoxEngine:
         self.search.offer(np.append(W[self.data.columns], W[-1] + self._at[dropped] @ W[dropped]))
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
-        asked_to_stop = False
-
-        def watch() -> object:
-            nonlocal asked_to_stop
-            asked_to_stop = bool(stop())
-            return asked_to_stop
-
-        self.search.advance(watch, on_progress=on_progress)
-        self._dead = not asked_to_stop and not self.search.finished
+        self._dead = self.search.advance(stop, on_progress=on_progress) and not self.search.finished
 
     def proof(self) -> dict[str, Any]:
         constant = Fraction(self.data.constant)

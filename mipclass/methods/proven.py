@@ -116,10 +116,10 @@ def answer(
         return Outcome(
             status, "none", None, None, float(bound), nodes=nodes, certificate=attached, extra=dict(extra or {})
         )
-    closed = loss - bound <= Fraction(1, 10**9) * max(
-        Fraction(1), loss
-    )  # weights that share no power of two are rounded down
-    within = float(loss - bound) <= task.run.gap * max(1.0, abs(float(loss)))
+    missing = loss - bound
+    # Weights that share no power of two are rounded down. A bound above the loss would be a fault, and proves nothing.
+    closed = 0 <= missing <= Fraction(1, 10**9) * max(Fraction(1), loss)
+    within = 0 <= float(missing) <= task.run.gap * max(1.0, abs(float(loss)))
     claim: Claim = "proven" if closed else "heuristic"
     status = Status.OPTIMAL if closed or within else stopped or Status.NUMERICAL_ERROR
     return Outcome(

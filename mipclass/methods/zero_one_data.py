@@ -162,7 +162,7 @@ def best_offset(scores: Array, y_pm1: Array, weights: Array, near: float) -> flo
     spread = max(float(sorted_scores[-1] - sorted_scores[0]), 1e-6 * size)
     edges = np.concatenate([[sorted_scores[0] - spread], sorted_scores, [sorted_scores[-1] + spread]])
     least = 1e-12 * size
-    wide = np.diff(edges) > least
+    wide = np.diff(edges) > 2 * least
     here = (-near - edges[:-1] > least) & (edges[1:] + near > least)
     offsets = -np.where(here, -near, edges[:-1] + np.diff(edges) / 2)
     loss = np.where(wide, loss, np.inf)

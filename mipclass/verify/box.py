@@ -18,14 +18,21 @@ import numpy as np
 from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, unpack, whole, whole_list
 from .iis import check_cover
 
+LARGEST = 2**62  # weights and bounds up to here add up in 64 bits
+MOST_NESTED = 16  # lemmas in lemmas: each lies in a smaller space, and the largest has 16 dimensions
 
-def check_box(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], place: str) -> tuple[int, int]:
+
+def check_box(
+    proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], place: str, nested: int = 0
+) -> tuple[int, int]:
     """(bound, nodes) of a proof that holds; Rejected otherwise."""
     from . import box_kernel as kernel
 
     bound = whole(field(proof, "bound", place), place)
     if bound <= 0:
         return bound, 0  # costs are not negative: nothing to prove
+    if bound > sum(weights) or sum(weights) >= LARGEST or nested > MOST_NESTED:
+        raise Rejected(place, f"its bound or its weights are too large, or it is nested deeper than {MOST_NESTED}")
     width = len(rows[0]) if rows else 0
     columns = whole(field(proof, "columns", place), place)
     entries = field(proof, "map", place)
@@ -54,8 +61,13 @@ def check_box(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[
         kind = field(lemma, "kind", where)
         if kind not in ("box", "iis"):
             raise Rejected(where, f"lemmas of kind {kind!r} are not known to this checker")
-        check = check_box if kind == "box" else check_cover
-        value, more = check(lemma, [rows[i] for i in chosen], [weights[i] for i in chosen], where)
+        own_rows, own_weights = [rows[i] for i in chosen], [weights[i] for i in chosen]
+        if kind == "box":
+            value, more = check_box(lemma, own_rows, own_weights, where, nested + 1)
+        else:
+            value, more = check_cover(lemma, own_rows, own_weights, where)
+        if abs(value) >= LARGEST:
+            raise Rejected(where, "its bound is too large")
         nodes += more
         members += chosen
         starts.append(len(members))

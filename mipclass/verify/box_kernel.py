@@ -53,7 +53,7 @@ def walk(
     n, r = points.shape
     one = 1 << GRID_BITS
     blur = r * one
-    deepest = (r - 1) * GRID_BITS + 1
+    deepest = (r - 1) * GRID_BITS  # a side of 2^21 is halved while it is at least 4 wide: 20 times
     low = np.zeros((deepest + 1, r), np.int64)
     high = np.zeros((deepest + 1, r), np.int64)
     turn = np.zeros(deepest + 1, np.int64)
@@ -196,7 +196,7 @@ def walk(
                 level -= 1
             else:
                 k = op - 1
-                if k >= r or box_high[k] - box_low[k] < 2:
+                if k >= r or box_high[k] - box_low[k] < 4 or level == deepest:
                     return BAD_AXIS, node - 1
                 axis[level] = k
                 turn[level] = 1
