@@ -70,7 +70,8 @@ def test_lattices_are_settled_by_lemmas(few):
 
 
 def test_a_lemma_speaks_of_no_more_points_than_it_needs():
-    Z = np.array([[1.0, 0.0], [-1.0, 1.0], [0.0, -1.0], [1.0, 1.0]])  # the first three cannot all be right
+    # Classes +, -, + along a line cannot all be right; the last point is off that line, so that no other set is to blame.
+    Z = np.array([[-1.0, 0.0, 1.0], [0.0, 0.0, -1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
     lemmas = BoxSearch(Z, np.ones(4, np.int64)).lemmas
     assert lemmas.find(np.arange(4, dtype=np.int32), 1, never)
     assert lemmas.proofs[0].rows.tolist() == [0, 1, 2]
@@ -81,10 +82,10 @@ def test_a_lemma_speaks_of_no_more_points_than_it_needs():
 
 
 def test_a_step_from_a_vertex_decides_its_ties():
-    """At W = (1, 0) the last two rows are ties; a step in the direction that gets them right is the better rule."""
-    Z = np.array([[1.0, 0.5], [1.0, -0.5], [0.0, 1.0], [0.0, 2.0]])
-    search = BoxSearch(Z, np.ones(4, np.int64), np.array([1.0, 0.0]))
-    assert search.best == 2
+    """At W = (1, 0) the last row is a tie; a step in the direction that gets it right is the better rule."""
+    Z = np.array([[1.0, 1.0], [1.0, -1.0], [0.0, 1.0]])
+    search = BoxSearch(Z, np.ones(3, np.int64), np.array([1.0, 0.0]))
+    assert search.best == 1
     search.offer_near(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     assert search.best == 0
     assert (Z @ search.best_W > 0).all()

@@ -339,7 +339,11 @@ def test_few_breakpoints_are_stored_where_the_rule_stands_still():
 
 @pytest.mark.parametrize("rule", ["linear", "callable"])
 def test_several_inliers_leave_together_and_the_objective_falls(rule):
-    """Clusters of flipped points reach the cut-off together; every jump ends at the optimum of its partition."""
+    """Clusters of flipped points reach the cut-off together; every jump ends at the optimum of its partition.
+
+    The objective falls wherever the rule moves. It may stand still only where Q on the edge and the ties is singular: multipliers are
+    exchanged at a vertex (the corrected Theorem 3).
+    """
     rng = np.random.default_rng(4)
     X, y = noisy(150, 4, 4, flip=0.0)
     X[:30] = X[:3].repeat(10, axis=0) + 1e-4 * rng.normal(size=(30, 4))
@@ -352,7 +356,16 @@ def test_several_inliers_leave_together_and_the_objective_falls(rule):
         s, outliers = path.s[k], path.outliers(int(k))
         dual = solve(models.conditional_dual(K, y, 1.0, 0.0, s, outliers=outliers), "cvxpy:CLARABEL")
         assert (1.0 - s) * outliers.sum() - dual.objective == pytest.approx(path.objective[k], rel=1e-6)
-        assert path.objective[k] < ramp_objective(K, path.y, path.alpha(int(k) - 1), path.C, 0.0, s)
+        before = path.alpha(int(k) - 1)
+        moved = path.y * (path.alpha(int(k)) - before)
+        fall = ramp_objective(K, path.y, before, path.C, 0.0, s) - path.objective[k]
+        if moved @ K @ moved > 1e-12:
+            assert fall > 0.0
+        else:
+            margins = path.y * (K @ (path.y * before))
+            free = np.flatnonzero((np.abs(margins - 1.0) < 1e-8) | (np.abs(margins - s) < 1e-8))
+            assert np.linalg.matrix_rank(K[np.ix_(free, free)]) < len(free)
+            assert fall == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_leg_that_stands_still_takes_equals_in_random_order():
