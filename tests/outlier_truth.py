@@ -4,6 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from mipclass import models
+
+RULES = {
+    "linear": {},
+    "offset": {"intercept": "penalised"},
+    "rbf": {"kernel": models.Kernel("rbf")},
+    "poly": {"kernel": models.Kernel("poly", coef0=1.0)},
+    "callable": {"kernel": models.Kernel(lambda A, B: A @ B.T + 1.0)},
+}
+
+
+def gram_of(model, X):
+    X = X[model.points.first]
+    if isinstance(model.rule, models.Kernel):
+        return model.rule.gram(X, X)
+    return X @ X.T + (1.0 if model.rule.intercept == "penalised" else 0.0)
+
 
 def worst_condition(K, y, alpha, C, theta, s, outliers):
     """Largest violation of the KKT conditions (7a)-(7f) of a partition, relative to 1 + sum_j |Q_ij alpha_j| and to C."""
@@ -56,3 +73,34 @@ def repeated(n, d, seed):
     """Every point three times, once with the other label."""
     X, y = noisy(n // 3, d, seed)
     return np.vstack([X, X, X]), np.concatenate([y, y, -y])
+
+
+HARD_KINDS = ("noisy", "binary", "repeated", "whole numbers", "heavy tails", "few places", "one-hot", "constant column")
+
+
+def hard_points(kind, n, d, seed):
+    """About n points that are hard on a path: ties, dependent rows, smooth kernels in one dimension, features of very different size."""
+    rng = np.random.default_rng(seed)
+    if kind == "binary":
+        return binary(max(n, 10), max(d, 3), seed)
+    if kind == "repeated":
+        return repeated(max(n, 9), d, seed)
+    if kind == "one-hot":
+        X = np.zeros((n, 3 * d))
+        for group in range(d):
+            X[np.arange(n), 3 * group + rng.integers(0, 3, n)] = 1.0
+        y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0.4, 1, -1)
+        y[:2] = [1, -1]
+        return X, y
+    if kind == "constant column":
+        X, y = noisy(n, d + 1, seed)
+        X[:, 0] = 3.0
+        return X, y
+    X, y = noisy(n, d, seed, flip=0.3)
+    if kind == "whole numbers":
+        X = np.round(1.5 * X)
+    elif kind == "heavy tails":
+        X = X * np.exp(1.5 * rng.normal(size=X.shape))
+    elif kind == "few places":
+        X = X[rng.integers(0, min(n, 6), n)]
+    return X, y

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from outlier_truth import binary, noisy, ramp_objective, repeated, worst_condition
+from outlier_truth import RULES, binary, gram_of, noisy, ramp_objective, repeated, worst_condition
 
 from mipclass import models, solve
 from mipclass.errors import InvalidInputError, OptionError, UnsupportedProgramError
@@ -16,13 +16,6 @@ from mipclass.methods.outlier_path import follow_path
 from mipclass.methods.robust_problem import read
 from mipclass.run import Run
 
-RULES = {
-    "linear": {},
-    "offset": {"intercept": "penalised"},
-    "rbf": {"kernel": models.Kernel("rbf")},
-    "poly": {"kernel": models.Kernel("poly", coef0=1.0)},
-    "callable": {"kernel": models.Kernel(lambda A, B: A @ B.T + 1.0)},
-}
 DATA = {
     "continuous": noisy(70, 4, 0),
     "binary": binary(80, 5, 0),
@@ -31,13 +24,6 @@ DATA = {
     "wide": noisy(15, 30, 0),
     "whole numbers": (np.round(2 * noisy(60, 3, 1)[0]), noisy(60, 3, 1)[1]),
 }
-
-
-def gram_of(model, X):
-    X = X[model.points.first]
-    if isinstance(model.rule, models.Kernel):
-        return model.rule.gram(X, X)
-    return X @ X.T + (1.0 if model.rule.intercept == "penalised" else 0.0)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -273,6 +273,9 @@ def follow(
         if linear and moves:
             for e in range(v.shape[0]):
                 dm[v_index[e]] += ridge[v_index[e]] * v[e]
+        meets = moves or kind == LEVELS  # whether margins and levels move against each other
+        if meets and not moves:
+            dm[:] = 0.0
         # Ratio test: the first index that has to change its state, and into which.
         step = t_end - clock[T]
         clock[EQUALS] = 0.0
@@ -295,7 +298,7 @@ def follow(
                 x, target = (out_level[i] - a[i]) / da[c], OUT
             if comes_first(x, step, clock):
                 step, who, to = max(x, 0.0), i, target
-        for i in range(n if moves else 0):
+        for i in range(n if meets else 0):
             s = state[i]
             if position[i] >= 0 or i == last or blocked[i]:
                 continue

@@ -26,18 +26,21 @@ from .rows import Array, Index, combine_rows
 
 SLACK = 1e-13  # a violation below this, relative to C or to the level's scale, is rounding
 TOGETHER = 12  # changes of the factor made in one pass
+LARGE = 1e3  # a move so many times beyond what the bounds allow leaves rounding in the margins that is too large for what is claimed
 DEPENDENT = 1e-9  # a point whose Schur complement is below this share of Q_ii is left to the homotopy
 
 
 @njit(cache=True)
 def correct(
     Q: Array, diagonal: Array, a: Array, m: Array, p: Array, q: Array, C: Array, out_level: Array, state: States,
-    active: Index, position: Index, count: Index, U: Array, moved: Index, change: Array, rounds: int,
+    active: Index, position: Index, count: Index, U: Array, moved: Index, change: Array, rounds: int, a_before: Array,
+    m_before: Array,
 ) -> int:  # fmt: skip
     """Solve from the states as guessed; returns the rounds used, or -1 when it gave up (all arrays are then unusable).
 
-    `moved`, `change`: inactive points whose a has been set already but whose effect is not yet in m = Qa.
-    Each round costs O(n |A|) and O(|A|^2) for every change of state.
+    `moved`, `change`: inactive points whose a has been set already but whose effect is not yet in m = Qa. `a_before`, `m_before`: a
+    before that, and its margins. A wrong guess may move nearly dependent points far, and the next one back again: m is then computed
+    anew from these two, and corrected once more. Each round costs O(n |A|) and O(|A|^2) for every change of state.
     """
     n = a.shape[0]
     cap = U.shape[0]
@@ -51,6 +54,7 @@ def correct(
     size = moved.shape[0]
     waiting[:size] = moved
     shift[:size] = change
+    farthest = 0.0
     for used in range(rounds):
         k = count[0]
         for c in range(k):
@@ -65,7 +69,9 @@ def correct(
         combine_rows(Q, active, da, k, m)
         combine_rows(Q, waiting, shift, size, m)
         for c in range(k):
-            a[active[c]] += da[c]
+            i = active[c]
+            a[i] += da[c]
+            farthest = max(farthest, abs(da[c]) * diagonal[i] / (1.0 + diagonal[i] * C[i]))
         size = 0
         for c in range(k):
             i = active[c]
@@ -111,7 +117,13 @@ def correct(
                 entering[joining] = i
                 joining += 1
         if size + joining == 0:
-            return used + 1
+            if farthest <= LARGE:
+                return used + 1
+            farthest = 0.0
+            m[:] = m_before
+            changed = np.flatnonzero(a != a_before)
+            combine_rows(Q, changed, (a - a_before)[changed], changed.shape[0], m)
+            continue
         if k - size + joining >= cap:
             return -1
         for e in range(0, size, TOGETHER):

@@ -50,7 +50,7 @@ def local_optimality(
 
         m > 1: alpha = 0;   m = 1: 0 <= alpha <= C;   s < m < 1: alpha = C;   m < s: alpha = C theta;   m != s.
 
-    A margin within tolerance * scale of 1 is measured as being at 1, whichever reading has the smaller violation.
+    A margin within tolerance * scale of 1 or s is measured as being there, or not, whichever reading has the smaller violation.
     Distances of alpha are relative to C, distances of margins to `scale`, e.g. 1 + sum_j |Q_ij alpha_j|.
 
     alpha, margins : (n,).   C, scale : numbers or (n,).
@@ -78,6 +78,6 @@ def local_optimality(
         as_inlier = np.maximum(0.0, C_i[ties] - a[ties]) / C_i[ties]
         as_outlier = np.maximum(0.0, a[ties] - theta * C_i[ties]) / C_i[ties]
         tie_violation = float(np.maximum(as_inlier, as_outlier).max())
-        each[ties] = np.minimum(as_inlier, as_outlier)
+        each[ties] = np.minimum(each[ties], np.minimum(as_inlier, as_outlier))
     worst = int(np.argmax(each)) if len(each) else -1
     return LocalOptimality(float(each[worst]) if len(each) else 0.0, worst, ties, tie_violation)

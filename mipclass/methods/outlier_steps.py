@@ -84,7 +84,7 @@ def by_primal_dual(state: OutlierState, points: Index) -> None:
     state.reserve(int(state.count[0]) + 256)
     used = correct(
         state.Z, state.diagonal, state.a, state.m, state.p, state.q, state.C, state.out_level, state.state,
-        state.active, state.position, state.count, state.U, points, change, ROUNDS,
+        state.active, state.position, state.count, state.U, points, change, ROUNDS, saved[0], saved[1],
     )  # fmt: skip
     if used < 0:
         state.restore_solution(saved)

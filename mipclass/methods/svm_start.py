@@ -38,6 +38,7 @@ def solve_svm(state: OutlierState, run: Run, start: Array | None = None) -> Stat
         state.a = start.copy()
         state.refresh()
     independent = drop_dependent(state)
+    state.refresh()  # nearly dependent points of a kernel leave the rule only nearly as it was
     n = len(state.C)
     free = (state.a > 0) & (state.a < state.C)
     low = state.a <= 0
