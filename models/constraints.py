@@ -132,20 +132,24 @@ class MaxFeatures(Constraint):
         return rf"\lVert w \rVert_0 \le {self.at_most}"
 
 
-def _by_feature(owner: str, given: Mapping[str, Any], data: Data) -> list[tuple[int, Any]]:
-    table = {name: j for j, name in enumerate(data.feature_names)}
+def _by_feature(owner: str, given: Mapping[str, Any] | Mapping[int, Any], data: Data) -> list[tuple[int, Any]]:
+    """(column, what is given for it), where columns are named or numbered from 0."""
+    table: dict[str | int, int] = {j: j for j in range(data.d)}
+    table.update({name: j for j, name in enumerate(data.feature_names)})
     unknown = [name for name in given if name not in table]
     if unknown:
         shown = ", ".join(data.feature_names[:12]) + (" ..." if data.d > 12 else "")
-        raise InvalidInputError(f"{owner} names the feature {unknown[0]!r}, which X does not have; it has {shown}.")
+        raise InvalidInputError(
+            f"{owner} names the feature {unknown[0]!r}, which X does not have; it has {shown}, also numbered from 0."
+        )
     return [(table[name], value) for name, value in given.items()]
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds(Constraint):
-    """lower <= w_j <= upper for all features, or by name: Bounds(w={"age": (0, 2)}); likewise b=(lower, upper)."""
+    """lower <= w_j <= upper for all features, or by name or number: Bounds(w={"age": (0, 2)}); likewise b=(lower, upper)."""
 
-    w: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None
+    w: tuple[float, float] | Mapping[str, tuple[float, float]] | Mapping[int, tuple[float, float]] | None = None
     b: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -206,9 +210,9 @@ _SIGNS = {1: 1, -1: -1, "increasing": 1, "decreasing": -1, "+": 1, "-": -1}
 
 @dataclass(frozen=True, eq=False)
 class Monotone(Constraint):
-    """The score may only rise (+1, "increasing") or only fall (-1, "decreasing") in the named features."""
+    """The score may only rise (+1, "increasing") or only fall (-1, "decreasing") in the features named, or numbered from 0."""
 
-    signs: Mapping[str, int | str]
+    signs: Mapping[str, int | str] | Mapping[int, int | str]
 
     def __post_init__(self) -> None:
         if not isinstance(self.signs, Mapping):

@@ -108,6 +108,8 @@ def test_feature_limits_and_signs_equal_enumeration(seed: int) -> None:
     result = mipclass.solve(rising, "highs")
     assert result.objective == fewest_errors(X, pm1(y), A_ub=[[-1, 0, 0], [0, 1, 0]])
     assert result.values["w"][0] >= 0 >= result.values["w"][1]
+    numbered = models.zero_one(X, y, subject_to=[models.Monotone({0: +1}), models.Bounds(w={1: (-np.inf, 0.0)})])
+    assert mipclass.solve(numbered, "highs").objective == result.objective
     ordered = models.zero_one(X, y)
     ordered = ordered.subject_to(ordered.w["x0"] >= ordered.w["x2"])
     assert mipclass.solve(ordered, "highs").objective == fewest_errors(X, pm1(y), A_ub=[[-1, 0, 1]])

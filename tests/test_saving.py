@@ -51,7 +51,7 @@ def test_predictions_are_identical_after_loading(name: str, tmp_path: Path) -> N
 
 def test_constraints_are_kept_as_parameters(tmp_path: Path) -> None:
     X, y = data(20)
-    limits = [models.FalsePositiveRate(0.1), models.Monotone({"x0": 1}), models.RateParity(np.arange(20) % 2, 0.9)]
+    limits = [models.FalsePositiveRate(0.1), models.Monotone({0: 1}), models.RateParity(np.arange(20) % 2, 0.9)]
     estimator = mipclass.ZeroOneClassifier(solver="highs", subject_to=limits, time_limit=5).fit(X, y)
     save(estimator, tmp_path / "model.json")
     again = load(tmp_path / "model.json")
