@@ -26,11 +26,35 @@ def check_path(kind, n, d, seed, C, parameter, rule):
 @pytest.mark.parametrize(
     ("kind", "n", "d", "seed", "C", "parameter", "rule"),
     [
-        ("noisy", 183, 1, 90419020, 10.4614, "theta", "rbf"),  # nearly dependent points leave the start's rule only nearly
+        (
+            "noisy",
+            183,
+            1,
+            90419020,
+            10.4614,
+            "theta",
+            "rbf",
+        ),  # nearly dependent points leave the start's rule only nearly
         ("noisy", 135, 1, 22668031, 23.0969, "s", "rbf"),
         ("repeated", 159, 1, 58671153, 22.5625, "s", "rbf"),
-        ("constant column", 54, 1, 80271998, 0.0759, "theta", "linear"),  # the levels pass a point while the rule stands still
-        ("constant column", 78, 11, 23759066, 0.0356, "s", "callable"),  # a wrong guess moves dependent points far, and back
+        (
+            "constant column",
+            54,
+            1,
+            80271998,
+            0.0759,
+            "theta",
+            "linear",
+        ),  # the levels pass a point while the rule stands still
+        (
+            "constant column",
+            78,
+            11,
+            23759066,
+            0.0356,
+            "s",
+            "callable",
+        ),  # a wrong guess moves dependent points far, and back
         ("repeated", 52, 2, 70404005, 0.0341, "s", "callable"),
         ("heavy tails", 94, 1, 92863391, 0.0822, "s", "poly"),
         ("heavy tails", 171, 1, 62531361, 34.4266, "s", "poly"),

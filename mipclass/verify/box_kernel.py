@@ -32,6 +32,114 @@ def _lowest(vector: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
 
 
 @njit(cache=True)
+def _is_lost(point: np.ndarray, half_error: int, low: np.ndarray, high: np.ndarray) -> bool:
+    """Whether q.V <= 0 all over the box, whatever rounding did: it moves q.V by at most r * 2^GRID_BITS / 2 when half_error is 1."""
+    return 2 * _highest(point, low, high) + half_error * (point.shape[0] << GRID_BITS) <= 0
+
+
+@njit(cache=True)
+def _conflicts(
+    points: np.ndarray,
+    half_errors: np.ndarray,
+    i: int,
+    j: int,
+    m: int,
+    low: np.ndarray,
+    high: np.ndarray,
+    mixed: np.ndarray,
+) -> bool:
+    """Whether one of i and j is wrong wherever V is in the box: p q_i + q q_j (written to `mixed`) is lost, with p, q that m stands for."""
+    p = 64 if m <= 64 else 128 - m
+    q = m if m <= 64 else 64
+    for k in range(points.shape[1]):
+        mixed[k] = p * points[i, k] + q * points[j, k]
+    return _is_lost(mixed, p * half_errors[i] + q * half_errors[j], low, high)
+
+
+@njit(cache=True)
+def _face(face: int, low: np.ndarray, high: np.ndarray) -> None:
+    """One of the 2r faces of the cube."""
+    one = 1 << GRID_BITS
+    low[:] = -one
+    high[:] = one
+    if face % 2 == 0:
+        low[face // 2] = one
+    else:
+        high[face // 2] = -one
+
+
+@njit(cache=True)
+def _half(low: np.ndarray, high: np.ndarray, level: int, k: int, upper: bool) -> None:
+    """Below the box at this level: its lower or upper half in coordinate k."""
+    low[level + 1] = low[level]
+    high[level + 1] = high[level]
+    middle = (low[level, k] + high[level, k]) // 2
+    if upper:
+        low[level + 1, k] = middle
+    else:
+        high[level + 1, k] = middle
+
+
+@njit(cache=True)
+def _sort_out(
+    points: np.ndarray,
+    half_errors: np.ndarray,
+    weights: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    above: np.ndarray,
+    loose: np.ndarray,
+    is_loose: np.ndarray,
+    spare: np.ndarray,
+) -> tuple[int, int]:
+    """Of the points that may be either in the box above: (weight of those lost here, number of those still loose, which are listed)."""
+    lost, count = 0, 0
+    for i in above:
+        is_loose[i] = False
+        if _is_lost(points[i], half_errors[i], low, high):
+            lost += weights[i]
+        elif _lowest(points[i], low, high) < 0:
+            loose[count] = i
+            count += 1
+            is_loose[i] = True
+            spare[i] = weights[i]
+    return lost, count
+
+
+@njit(cache=True)
+def _inherit(above: np.ndarray, held: np.ndarray, is_loose: np.ndarray, spare: np.ndarray) -> tuple[int, int]:
+    """Hold the conflicts (i, j, value) of the box above whose points are both still loose; (how many, their value)."""
+    count, total = 0, 0
+    for x in range(above.shape[0]):
+        i, j, value = above[x, 0], above[x, 1], above[x, 2]
+        if is_loose[i] and is_loose[j]:
+            held[count, 0], held[count, 1], held[count, 2] = i, j, value
+            count += 1
+            spare[i] -= value
+            spare[j] -= value
+            total += value
+    return count, total
+
+
+@njit(cache=True)
+def _dissolve(point: int, held: np.ndarray, count: int, spare: np.ndarray) -> tuple[int, int]:
+    """Give up the conflicts of a point; (how many are left, the value given up)."""
+    given_up = 0
+    x = 0
+    while x < count:
+        i, j, value = held[x, 0], held[x, 1], held[x, 2]
+        if point in (i, j):
+            spare[i] += value
+            spare[j] += value
+            given_up += value
+            count -= 1
+            held[x, 0], held[x, 1], held[x, 2] = held[count, 0], held[count, 1], held[count, 2]
+        else:
+            x += 1
+    return count, given_up
+
+
+@njit(cache=True)
 def walk(
     points: np.ndarray,
     half_errors: np.ndarray,
@@ -47,16 +155,14 @@ def walk(
 ) -> tuple[int, int]:
     """(OK, nodes) or (what is wrong, the node where).
 
-    `half_errors[i]` is 1 when point i was rounded: q_i.V is then off by at most r * 2^GRID_BITS / 2 on the cube, and everything is
-    doubled to stay whole. A node is: its op (0 leaf, 254 leaf with a lemma, 1 + k halves coordinate k), and `counts` new conflicts.
+    `half_errors[i]` is 1 when point i was rounded. A node is: its op (0 leaf, 254 leaf with a lemma, 1 + k halves coordinate k), and
+    `counts` new conflicts.
     """
     n, r = points.shape
-    one = 1 << GRID_BITS
-    blur = r * one
     deepest = (r - 1) * GRID_BITS  # a side of 2^21 is halved while it is at least 4 wide: 20 times
     low = np.zeros((deepest + 1, r), np.int64)
     high = np.zeros((deepest + 1, r), np.int64)
-    turn = np.zeros(deepest + 1, np.int64)
+    turn = np.zeros(deepest + 1, np.int64)  # 0: not visited, 1 and 2: a half is next, 3: both halves done
     axis = np.zeros(deepest + 1, np.int64)
     loose = np.zeros((deepest + 1, n), np.int64)
     n_loose = np.zeros(deepest + 1, np.int64)
@@ -64,77 +170,38 @@ def walk(
     held = np.zeros((deepest + 1, 2 * n, 3), np.int64)
     n_held = np.zeros(deepest + 1, np.int64)
     is_loose = np.zeros(n, np.bool_)
-    spare = np.zeros(n, np.int64)
+    spare = np.zeros(n, np.int64)  # weight that no conflict uses
     mixed = np.zeros(r, np.int64)
-    node = 0
-    at_pair = 0
-    at_leaf = 0
+    everything = np.arange(n)
+    nothing = np.zeros((0, 3), np.int64)
+    node = at_pair = at_leaf = 0
     for face in range(2 * r):
         level = 0
-        for k in range(r):
-            low[0, k] = -one
-            high[0, k] = one
-        if face % 2 == 0:
-            low[0, face // 2] = one
-        else:
-            high[0, face // 2] = -one
+        _face(face, low[0], high[0])
         turn[0] = 0
         while level >= 0:
             if turn[level] == 3:
                 level -= 1
                 continue
             if turn[level] > 0:
-                k = axis[level]
-                for t in range(r):
-                    low[level + 1, t] = low[level, t]
-                    high[level + 1, t] = high[level, t]
-                middle = (low[level, k] + high[level, k]) // 2
-                if turn[level] == 1:
-                    high[level + 1, k] = middle
-                else:
-                    low[level + 1, k] = middle
+                _half(low, high, level, axis[level], turn[level] == 2)
                 turn[level] += 1
                 level += 1
                 turn[level] = 0
                 continue
             if node >= ops.shape[0]:
                 return BAD_STREAM, node
-            box_low, box_high = low[level], high[level]
-
-            # Which points are wrong all over the box, and which may be either.
-            above = n if level == 0 else n_loose[level - 1]
-            lost[level] = 0 if level == 0 else lost[level - 1]
-            n_mine = 0
-            for u in range(above):
-                i = u if level == 0 else loose[level - 1, u]
-                is_loose[i] = False
-                blurred = half_errors[i] * blur
-                if 2 * _highest(points[i], box_low, box_high) + blurred <= 0:
-                    lost[level] += weights[i]
-                elif _lowest(points[i], box_low, box_high) < 0:
-                    loose[level, n_mine] = i
-                    n_mine += 1
-                    is_loose[i] = True
-                    spare[i] = weights[i]
-            n_loose[level] = n_mine
-
-            # Conflicts: those of the parent between points that are both still loose, then the new ones.
-            bound = lost[level]
-            n_mine = 0
-            if level > 0:
-                for x in range(n_held[level - 1]):
-                    i, j = held[level - 1, x, 0], held[level - 1, x, 1]
-                    if is_loose[i] and is_loose[j]:
-                        value = held[level - 1, x, 2]
-                        held[level, n_mine, 0] = i
-                        held[level, n_mine, 1] = j
-                        held[level, n_mine, 2] = value
-                        n_mine += 1
-                        spare[i] -= value
-                        spare[j] -= value
-                        bound += value
+            box_low, box_high, mine = low[level], high[level], held[level]
+            above = everything if level == 0 else loose[level - 1, : n_loose[level - 1]]
+            more, n_loose[level] = _sort_out(
+                points, half_errors, weights, box_low, box_high, above, loose[level], is_loose, spare
+            )
+            lost[level] = more + (0 if level == 0 else lost[level - 1])
+            conflicts_above = nothing if level == 0 else held[level - 1, : n_held[level - 1]]
+            count, value = _inherit(conflicts_above, mine, is_loose, spare)
+            bound = lost[level] + value
             for _ in range(counts[node]):
-                if at_pair >= pairs.shape[0] or n_mine >= 2 * n:
+                if at_pair >= pairs.shape[0] or count >= 2 * n:
                     return BAD_STREAM, node
                 i, j, m = pairs[at_pair, 0], pairs[at_pair, 1], pairs[at_pair, 2]
                 at_pair += 1
@@ -142,64 +209,44 @@ def walk(
                     return BAD_PAIR, node
                 if not is_loose[i] or not is_loose[j]:
                     return NOT_LOOSE, node
-                p = 64 if m <= 64 else 128 - m
-                q = m if m <= 64 else 64
-                for k in range(r):
-                    mixed[k] = p * points[i, k] + q * points[j, k]
-                blurred = (p * half_errors[i] + q * half_errors[j]) * blur
-                if 2 * _highest(mixed, box_low, box_high) + blurred > 0:
+                if not _conflicts(points, half_errors, i, j, m, box_low, box_high, mixed):
                     return NO_CONFLICT, node
                 # A point whose weight is used up leaves its present partners for the new one.
                 for point in (i, j):
                     if spare[point] == 0:
-                        x = 0
-                        while x < n_mine:
-                            if held[level, x, 0] == point or held[level, x, 1] == point:
-                                value = held[level, x, 2]
-                                spare[held[level, x, 0]] += value
-                                spare[held[level, x, 1]] += value
-                                bound -= value
-                                n_mine -= 1
-                                for t in range(3):
-                                    held[level, x, t] = held[level, n_mine, t]
-                            else:
-                                x += 1
+                        count, value = _dissolve(point, mine, count, spare)
+                        bound -= value
                 value = min(spare[i], spare[j])
                 spare[i] -= value
                 spare[j] -= value
                 bound += value
-                held[level, n_mine, 0] = i
-                held[level, n_mine, 1] = j
-                held[level, n_mine, 2] = value
-                n_mine += 1
-            n_held[level] = n_mine
+                mine[count, 0], mine[count, 1], mine[count, 2] = i, j, value
+                count += 1
+            n_held[level] = count
 
             op = ops[node]
             node += 1
-            if op == 0:
-                if bound < target:
-                    return TOO_LOW, node - 1
-                level -= 1
-            elif op == 254:
+            if op == 254:
                 if at_leaf >= lemma_of_leaf.shape[0]:
                     return BAD_STREAM, node - 1
                 which = lemma_of_leaf[at_leaf]
                 at_leaf += 1
                 if which < 0 or which >= lemma_bounds.shape[0]:
                     return BAD_LEMMA, node - 1
-                for x in range(lemma_start[which], lemma_start[which + 1]):
-                    i = lemma_rows[x]
-                    if 2 * _highest(points[i], box_low, box_high) + half_errors[i] * blur <= 0:
+                for i in lemma_rows[lemma_start[which] : lemma_start[which + 1]]:
+                    if _is_lost(points[i], half_errors[i], box_low, box_high):
                         return BAD_LEMMA, node - 1  # counted among the lost already
-                if lost[level] + lemma_bounds[which] < target:
-                    return TOO_LOW, node - 1
-                level -= 1
-            else:
+                bound = lost[level] + lemma_bounds[which]
+            elif op > 0:
                 k = op - 1
                 if k >= r or box_high[k] - box_low[k] < 4 or level == deepest:
                     return BAD_AXIS, node - 1
                 axis[level] = k
                 turn[level] = 1
+                continue
+            if bound < target:
+                return TOO_LOW, node - 1
+            level -= 1
     if node != ops.shape[0] or at_pair != pairs.shape[0] or at_leaf != lemma_of_leaf.shape[0]:
         return BAD_STREAM, node
     return OK, node
