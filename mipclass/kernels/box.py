@@ -88,6 +88,136 @@ RUNNING, FINISHED, FULL, ASKING, BETTER = range(5)
 
 
 @njit(cache=True)
+def _face(face: int, c: np.ndarray, h: np.ndarray) -> None:
+    """Centre and half-widths of one of the 2r faces of the cube."""
+    one = float(1 << KBITS)
+    c[:] = 0.0
+    h[:] = one
+    c[face // 2] = one if face % 2 == 0 else -one
+    h[face // 2] = 0.0
+
+
+@njit(cache=True)
+def _half(centre: np.ndarray, half: np.ndarray, depth: int, k: int, upper: bool) -> None:
+    """Below the box at this depth: its lower or upper half in coordinate k."""
+    child = depth + 1
+    for t in range(centre.shape[1]):
+        centre[child, t] = centre[depth, t]
+        half[child, t] = half[depth, t]
+    half[child, k] = half[depth, k] * 0.5
+    centre[child, k] += half[child, k] if upper else -half[child, k]
+
+
+@njit(cache=True)
+def _sort_out(
+    err: np.ndarray,
+    weights: np.ndarray,
+    c: np.ndarray,
+    h: np.ndarray,
+    above: np.ndarray,
+    above_q: np.ndarray,
+    mine: np.ndarray,
+    own_q: np.ndarray,
+    a: np.ndarray,
+    s: np.ndarray,
+    keep: np.ndarray,
+    left: np.ndarray,
+    lost: np.ndarray,
+    spread: np.ndarray,
+) -> tuple[int, int, int]:
+    """Of the points uncertain in the box above: (number of those still uncertain, weight of those lost here, weight of those wrong at
+    the centre).
+
+    Lists the uncertain ones in `mine` with their coordinates in own_q, a = q.c and s = |q|.h; `spread` is the sum of |q| over them.
+    above and mine, above_q and own_q may be the same arrays: points move to the front.
+    """
+    n, r = above.shape[0], c.shape[0]
+    unit = r * float(1 << KBITS)
+    for u in range(n):
+        left[above[u]] = 0
+        a[u] = 0.0
+        s[u] = 0.0
+    for k in range(r):
+        ck, hk, row = c[k], h[k], above_q[k]
+        for u in range(n):
+            a[u] += row[u] * ck
+            s[u] += abs(row[u]) * hk
+    count, newly_lost, wrong_at_centre = 0, 0, 0
+    for u in range(n):
+        i = above[u]
+        slack = err[i] * unit
+        # Points decided further up were not uncertain on the way here, so nothing has touched their marks since.
+        lost[i] = a[u] + s[u] + slack <= 0
+        if lost[i]:
+            newly_lost += weights[i]
+            wrong_at_centre += weights[i]
+        elif a[u] - s[u] < 0:
+            if a[u] <= slack:
+                wrong_at_centre += weights[i]
+            a[count] = a[u]
+            s[count] = s[u]
+            mine[count] = i
+            keep[count] = u
+            count += 1
+            left[i] = weights[i]
+    for k in range(r):
+        row, own_row = above_q[k], own_q[k]
+        total = 0.0
+        for u in range(count):
+            own_row[u] = row[keep[u]]
+            total += abs(own_row[u])
+        spread[k] = total
+    return count, newly_lost, wrong_at_centre
+
+
+@njit(cache=True)
+def _inherit(above: np.ndarray, left: np.ndarray, pairs: np.ndarray) -> tuple[int, int]:
+    """Take over the pairs of the box above whose points are both uncertain; (how many, what they are worth)."""
+    kept, worth = 0, 0
+    for x in range(above.shape[0]):
+        if left[above[x, 0]] > 0 and left[above[x, 1]] > 0:
+            for t in range(4):
+                pairs[kept, t] = above[x, t]
+            kept += 1
+            worth += above[x, 3]
+    for x in range(kept):
+        left[pairs[x, 0]] -= pairs[x, 3]
+        left[pairs[x, 1]] -= pairs[x, 3]
+    return kept, worth
+
+
+@njit(cache=True)
+def _replay(old: np.ndarray, left: np.ndarray, pairs: np.ndarray, kept: int) -> tuple[int, int, int]:
+    """Add the pairs that the old tree made here; (pairs, inherited ones among them, by how much they are worth more)."""
+    inherited, gain = kept, 0
+    for x in range(old.shape[0]):
+        i, j = old[x, 0], old[x, 1]
+        if left[i] == 0:
+            gain -= release(i, left, pairs, kept)
+        if left[j] == 0:
+            gain -= release(j, left, pairs, kept)
+        value = min(left[i], left[j])
+        left[i] -= value
+        left[j] -= value
+        gain += value
+        pairs[kept, 0], pairs[kept, 1], pairs[kept, 2], pairs[kept, 3] = i, j, old[x, 2], value
+        kept += 1
+    kept, inherited = compact(pairs, kept, inherited)
+    return kept, inherited, gain
+
+
+@njit(cache=True)
+def _widest(h: np.ndarray, spread: np.ndarray) -> int:
+    """The coordinate whose halving decides most, or -1 when the box is at the end of the grid."""
+    best, found = 0.0, -1
+    for k in range(h.shape[0]):
+        if h[k] > 1.0 and spread[k] * h[k] > best:
+            best = spread[k] * h[k]
+            found = k
+    return found
+
+
+@njit(cache=True)
 def grow(
     Q: np.ndarray,
     err: np.ndarray,
@@ -131,8 +261,6 @@ def grow(
     the path from the root, by depth.
     """
     n, r = Q.shape
-    one = float(1 << KBITS)
-    unit = r * one
     a = np.empty(n)
     s = np.empty(n)
     spread = np.empty(r)
@@ -144,12 +272,7 @@ def grow(
             reg[FACE] += 1
             if reg[FACE] >= 2 * r:
                 return FINISHED
-            f = reg[FACE] // 2
-            for k in range(r):
-                centre[0, k] = 0.0
-                half[0, k] = one
-            centre[0, f] = one if reg[FACE] % 2 == 0 else -one
-            half[0, f] = 0.0
+            _face(reg[FACE], centre[0], half[0])
             stage[0] = NEW
             stale[0] = 0
             replayed[0] = 1 if reg[IN_NODE] < old_ops.shape[0] else 0
@@ -159,86 +282,42 @@ def grow(
             reg[DEPTH] = depth - 1
             continue
         if stage[depth] != NEW:
-            k = axis[depth]
-            child = depth + 1
-            for t in range(r):
-                centre[child, t] = centre[depth, t]
-                half[child, t] = half[depth, t]
-            half[child, k] = half[depth, k] * 0.5
-            if stage[depth] == FIRST:
-                centre[child, k] -= half[child, k]
-            else:
-                centre[child, k] += half[child, k]
+            _half(centre, half, depth, axis[depth], stage[depth] == SECOND)
             stage[depth] += 1
-            stage[child] = NEW
-            replayed[child] = replayed[depth]
-            reg[DEPTH] = child
+            stage[depth + 1] = NEW
+            replayed[depth + 1] = replayed[depth]
+            reg[DEPTH] = depth + 1
             continue
 
-        # A node not yet visited: room for it, then which of the parent's uncertain points still are.
+        # A box not yet visited: is there room for it, and which of the points uncertain above still are?
         room = reg[OUT_NODE] + 1 < ops.shape[0] and reg[OUT_PAIR] + 256 < out_pairs.shape[0]
         if not room or reg[OUT_OPEN] + 1 >= lemmas.shape[0]:
             return FULL
         if budget <= 0:
             return RUNNING
-        if depth == 0:
-            parent_points, parent_n, parent_pairs, parent_pairs_n = points[0], n, pairs[0], 0
-            parent_q = q[0]
+        if depth == 0:  # its own lists begin with all points
+            above, above_n, above_pairs = 0, n, 0
+            wrong[0], since[0] = 0, NEVER
             for u in range(n):
-                parent_points[u] = u
+                points[0, u] = u
                 for k in range(r):
-                    parent_q[k, u] = Q[u, k]
-            wrong[0] = 0
-            since[0] = NEVER
+                    q[0, k, u] = Q[u, k]
         else:
-            parent_points, parent_n = points[depth - 1], n_points[depth - 1]
-            parent_q = q[depth - 1]
-            parent_pairs, parent_pairs_n = pairs[depth - 1], n_pairs[depth - 1]
-            wrong[depth] = wrong[depth - 1]
-            since[depth] = since[depth - 1] + 1
-        budget -= parent_n
+            above = depth - 1
+            above_n, above_pairs = n_points[above], n_pairs[above]
+            wrong[depth], since[depth] = wrong[above], since[above] + 1
+        budget -= above_n
         reg[NODES] += 1
         in_node, in_pair = reg[IN_NODE], reg[IN_PAIR]
-        c, h, mine = centre[depth], half[depth], points[depth]
-        for u in range(parent_n):
-            left[parent_points[u]] = 0
-            a[u] = 0.0
-            s[u] = 0.0
-        for k in range(r):
-            ck, hk, row = c[k], h[k], parent_q[k]
-            for u in range(parent_n):
-                a[u] += row[u] * ck
-                s[u] += abs(row[u]) * hk
-        count = 0
-        at_centre = wrong[depth]
-        for u in range(parent_n):
-            i = parent_points[u]
-            slack = err[i] * unit
-            # Points decided further up were not uncertain on the way here, so nothing has touched their marks since.
-            lost[i] = a[u] + s[u] + slack <= 0
-            if lost[i]:
-                wrong[depth] += weights[i]
-                at_centre += weights[i]
-            elif a[u] - s[u] < 0:
-                if a[u] <= slack:
-                    at_centre += weights[i]
-                a[count] = a[u]
-                s[count] = s[u]
-                mine[count] = i
-                keep[count] = u
-                count += 1
-                left[i] = weights[i]
-        own_q = q[depth]
-        for k in range(r):
-            row, own_row = parent_q[k], own_q[k]
-            total = 0.0
-            for u in range(count):
-                own_row[u] = row[keep[u]]
-                total += abs(own_row[u])
-            spread[k] = total
+        c, h, mine, own_q, own_pairs = centre[depth], half[depth], points[depth], q[depth], pairs[depth]
+        count, newly_lost, at_centre = _sort_out(
+            err, weights, c, h, points[above, :above_n], q[above], mine, own_q, a, s, keep, left, lost, spread
+        )
+        at_centre += wrong[depth]
+        wrong[depth] += newly_lost
         n_points[depth] = count
         if depth > 0:
-            stale[depth] = stale[depth - 1] + 1 if count == parent_n else 0
+            stale[depth] = stale[above] + 1 if count == above_n else 0
         if at_centre < reg[BEST] and reg[OFFERED] == 0:
             for k in range(r):
                 best_centre[k] = c[k]
@@ -246,42 +325,17 @@ def grow(
             reg[NODES] -= 1
             return BETTER
         target = min(reg[TARGET], reg[BEST])
-        bound = wrong[depth]
-        kept = 0
-        own_pairs = pairs[depth]
-        for x in range(parent_pairs_n):
-            i, j = parent_pairs[x, 0], parent_pairs[x, 1]
-            if left[i] > 0 and left[j] > 0:
-                value = parent_pairs[x, 3]
-                for t in range(4):
-                    own_pairs[kept, t] = parent_pairs[x, t]
-                kept += 1
-                bound += value
-        for x in range(kept):
-            left[own_pairs[x, 0]] -= own_pairs[x, 3]
-            left[own_pairs[x, 1]] -= own_pairs[x, 3]
+        kept, worth = _inherit(pairs[above, :above_pairs], left, own_pairs)
+        bound = wrong[depth] + worth
         inherited = kept
         old_op = -1
         if replayed[depth] == 1:
             old_op = int(old_ops[reg[IN_NODE]])
-            for _ in range(old_counts[reg[IN_NODE]]):
-                i, j = old_pairs[reg[IN_PAIR], 0], old_pairs[reg[IN_PAIR], 1]
-                if left[i] == 0:
-                    bound -= release(i, left, own_pairs, kept)
-                if left[j] == 0:
-                    bound -= release(j, left, own_pairs, kept)
-                value = min(left[i], left[j])
-                left[i] -= value
-                left[j] -= value
-                bound += value
-                own_pairs[kept, 0] = i
-                own_pairs[kept, 1] = j
-                own_pairs[kept, 2] = old_pairs[reg[IN_PAIR], 2]
-                own_pairs[kept, 3] = value
-                kept += 1
-                reg[IN_PAIR] += 1
+            next_pair = reg[IN_PAIR] + old_counts[reg[IN_NODE]]
+            kept, inherited, gain = _replay(old_pairs[reg[IN_PAIR] : next_pair], left, own_pairs, kept)
+            bound += gain
+            reg[IN_PAIR] = next_pair
             reg[IN_NODE] += 1
-            kept, inherited = compact(own_pairs, kept, inherited)
         splitting = old_op > 0 and old_op != OPEN
         if bound < target and not splitting and kept < own_pairs.shape[0]:
             hope = min(HOPE, HOPE_A_LEVEL * since[depth])
@@ -298,12 +352,7 @@ def grow(
         if splitting:
             op = old_op
         elif bound < target:
-            widest = 0.0
-            k_split = -1
-            for k in range(r):
-                if h[k] > 1.0 and spread[k] * h[k] > widest:
-                    widest = spread[k] * h[k]
-                    k_split = k
+            k_split = _widest(h, spread)
             lemma = _lemma_that_gives(target - wrong[depth], lemma_starts, lemma_rows, lemma_bounds, lost)
             if lemma == NO_LEMMA and reg[REFUSED] == 0:
                 asks = k_split < 0
