@@ -197,6 +197,81 @@ def comes_first(x: float, step: float, clock: Array) -> bool:
 
 
 @njit(cache=True)
+def first_of_active(
+    a: Array, C: Array, out_level: Array, state: States, active: Index, k: int, da: Array, step: float, clock: Array
+) -> tuple[float, int, int]:  # fmt: skip
+    """The first active index whose multiplier meets a bound before `step`: (when, which, its new state), or (step, -1, -1)."""
+    who, to = -1, -1
+    for c in range(k):
+        i = active[c]
+        s = state[i]
+        x = np.inf
+        target = -1
+        if s == EDGE:
+            if da[c] < 0.0:
+                x, target = -a[i] / da[c], RIGHT
+            elif da[c] > 0.0:
+                x, target = (C[i] - a[i]) / da[c], LEFT
+        elif s == TIE_IN:
+            if da[c] < 0.0:
+                x, target = (C[i] - a[i]) / da[c], LEFT
+        elif da[c] > 0.0:
+            x, target = (out_level[i] - a[i]) / da[c], OUT
+        if comes_first(x, step, clock):
+            step, who, to = max(x, 0.0), i, target
+    return step, who, to
+
+
+@njit(cache=True)
+def first_of_others(
+    a: Array, m: Array, p: Array, q: Array, state: States, position: Index, blocked: NDArray[np.bool_], last: int, dm: Array, dp: Array,
+    dq: Array, root: Array, mass: float, moving: int, rate_of_moving: float, step: float, who: int, to: int, clock: Array,
+) -> tuple[float, int, int]:  # fmt: skip
+    """The first other index whose margin meets a level before `step`: (when, which, its new state), else what is known already.
+
+    `moving` is a point whose multiplier rises at its rate: it lands on the edge where m meets p with a >= 0, or right of it where a
+    meets 0 with m >= p. `last` and blocked points have no say.
+    """
+    for i in range(a.shape[0]):
+        s = state[i]
+        if position[i] >= 0 or i == last or blocked[i]:
+            continue
+        noise = NOISE * root[i] * mass
+        if s == RIGHT:
+            rate = dm[i] - dp[i]
+            if rate < -noise:
+                x = (p[i] - m[i]) / rate
+                if comes_first(x, step, clock):
+                    step, who, to = max(x, 0.0), i, EDGE
+        elif s == LEFT:
+            rate = dm[i] - dp[i]
+            if rate > noise:
+                x = (p[i] - m[i]) / rate
+                if comes_first(x, step, clock):
+                    step, who, to = max(x, 0.0), i, EDGE
+            rate = dm[i] - dq[i]
+            if rate < -noise:
+                x = (q[i] - m[i]) / rate
+                if comes_first(x, step, clock):
+                    step, who, to = max(x, 0.0), i, TIE_IN
+        elif s == OUT:
+            rate = dm[i] - dq[i]
+            if rate > noise:
+                x = (q[i] - m[i]) / rate
+                if comes_first(x, step, clock):
+                    step, who, to = max(x, 0.0), i, TIE_OUT
+        elif i == moving:
+            x = (p[i] - m[i]) / dm[i] if dm[i] > noise else (0.0 if m[i] >= p[i] else np.inf)
+            x = max(x, 0.0)
+            target = EDGE
+            if a[i] + x * rate_of_moving < 0.0:
+                x, target = -a[i] / rate_of_moving, RIGHT
+            if comes_first(x, step, clock):
+                step, who, to = x, i, target
+    return step, who, to
+
+
+@njit(cache=True)
 def keep(
     pending: Array, listed: NDArray[np.bool_], touched: Index, counts: Index, log_kept: Index, log_start: Index, log_which: Index, log_change: Array,
     log_count: Index,
@@ -277,64 +352,14 @@ def follow(
         if meets and not moves:
             dm[:] = 0.0
         # Ratio test: the first index that has to change its state, and into which.
-        step = t_end - clock[T]
         clock[EQUALS] = 0.0
-        who = -1
-        to = -1
-        for c in range(k):
-            i = active[c]
-            s = state[i]
-            x = np.inf
-            target = -1
-            if s == EDGE:
-                if da[c] < 0.0:
-                    x, target = -a[i] / da[c], RIGHT
-                elif da[c] > 0.0:
-                    x, target = (C[i] - a[i]) / da[c], LEFT
-            elif s == TIE_IN:
-                if da[c] < 0.0:
-                    x, target = (C[i] - a[i]) / da[c], LEFT
-            elif da[c] > 0.0:
-                x, target = (out_level[i] - a[i]) / da[c], OUT
-            if comes_first(x, step, clock):
-                step, who, to = max(x, 0.0), i, target
-        for i in range(n if meets else 0):
-            s = state[i]
-            if position[i] >= 0 or i == last or blocked[i]:
-                continue
-            noise = NOISE * root[i] * mass
-            if s == RIGHT:
-                rate = dm[i] - dp[i]
-                if rate < -noise:
-                    x = (p[i] - m[i]) / rate
-                    if comes_first(x, step, clock):
-                        step, who, to = max(x, 0.0), i, EDGE
-            elif s == LEFT:
-                rate = dm[i] - dp[i]
-                if rate > noise:
-                    x = (p[i] - m[i]) / rate
-                    if comes_first(x, step, clock):
-                        step, who, to = max(x, 0.0), i, EDGE
-                rate = dm[i] - dq[i]
-                if rate < -noise:
-                    x = (q[i] - m[i]) / rate
-                    if comes_first(x, step, clock):
-                        step, who, to = max(x, 0.0), i, TIE_IN
-            elif s == OUT:
-                rate = dm[i] - dq[i]
-                if rate > noise:
-                    x = (q[i] - m[i]) / rate
-                    if comes_first(x, step, clock):
-                        step, who, to = max(x, 0.0), i, TIE_OUT
-            elif i == moving and kind == RISE:
-                # It lands on the edge where m meets p with a >= 0, or right of it where a meets 0 with m >= p.
-                x = (p[i] - m[i]) / dm[i] if dm[i] > noise else (0.0 if m[i] >= p[i] else np.inf)
-                x = max(x, 0.0)
-                target = EDGE
-                if a[i] + x * v[0] < 0.0:
-                    x, target = -a[i] / v[0], RIGHT
-                if comes_first(x, step, clock):
-                    step, who, to = x, i, target
+        step, who, to = first_of_active(a, C, out_level, state, active, k, da, t_end - clock[T], clock)
+        if meets:
+            rises = moving if kind == RISE else -1
+            step, who, to = first_of_others(
+                a, m, p, q, state, position, blocked, last, dm, dp, dq, root, mass, rises, v[0] if kind == RISE else 0.0,
+                step, who, to, clock,
+            )  # fmt: skip
         if kind == RISE and not moves and m[moving] >= p[moving]:
             # Margins stand still, but its multiplier grows: it lands where that meets 0.
             x = max(-a[moving] / v[0], 0.0)
