@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from outlier_truth import HARD_KINDS, RULES, gram_of, hard_points, worst_condition
 
-from mipclass import models, solve
+from mipclass import OutlierPathSVC, models, solve
+from mipclass.errors import MipclassWarning
 from mipclass.methods.local_optimality import local_optimality
 
 
 def check_path(kind, n, d, seed, C, parameter, rule):
     X, y = hard_points(kind, n, d, seed)
     model = models.robust_svm(X, y, C, **RULES[rule])
-    result = solve(model, "outlier-path", options={"path": parameter})
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", MipclassWarning
+        )  # cubes of heavy tails drown the levels; the conditions hold all the same
+        result = solve(model, "outlier-path", options={"path": parameter})
     path, K = result.extra["path"], gram_of(model, X)
-    assert (result.status, result.claim, result.recounted) == ("optimal", "local", True)
+    assert (result.status, result.recounted) == ("optimal", True)
+    if np.abs(K).max() * C < 1e9:
+        assert result.claim == "local"
     for k in range(len(path)):
         worst = worst_condition(K, path.y, path.alpha(k), path.C, path.theta[k], path.s[k], path.outliers(k))
         assert worst <= 1e-8, (k, path.event[k])
@@ -93,3 +102,42 @@ def test_a_point_near_both_levels_is_read_in_its_favour():
     check = local_optimality([0.5], [1.0], 1.0, 0.0, 0.0, scale=1e9)
     assert check.violation == 0.0
     assert local_optimality(np.array([0.5]), np.array([0.0]), 1.0, 0.0, 0.0).violation == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("power", [7, 12])
+def test_margins_that_rounding_drowns_leave_no_claim(power):
+    """Relative to terms of 1e14 and more every margin is right; the levels 1 and s are lost among them all the same."""
+    X, y = hard_points("noisy", 60, 3, 0)
+    X = X * 10.0**power
+    with pytest.warns(MipclassWarning, match="Scale the features"):
+        result = solve(models.robust_svm(X, y, 1.0), "outlier-path")
+    assert result.claim == "heuristic"
+    with pytest.warns(MipclassWarning, match="Scale the features"):
+        OutlierPathSVC().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "d", "seed", "C", "parameter", "rule"),
+    [
+        ("binary", 85, 6, 142, 4.7436, "s", "linear"),
+        ("one-hot", 48, 7, 138, 31.8195, "theta", "offset"),
+        ("binary", 89, 7, 1114, 3.1677, "theta", "callable"),
+    ],
+)
+def test_no_side_of_the_cut_off_is_better_in_the_end(kind, n, d, seed, C, parameter, rule, monkeypatch):
+    """Points that stand at the cut-off of a lattice in the end; without a last look at their other side the claim is not made."""
+    from mipclass.methods import outlier_path
+
+    X, y = hard_points(kind, n, d, seed)
+    model = models.robust_svm(X, y, C, **RULES[rule])
+    result = solve(model, "outlier-path", options={"path": parameter})
+    assert result.claim == "local"
+    path = result.extra["path"]
+    assert path.event[-1] == "jump"
+    assert path.objective[-1] == pytest.approx(result.objective, rel=1e-9)
+    sets = path.sets(-1)
+    np.testing.assert_array_equal(sets["O"], np.flatnonzero(path.outliers(-1)))
+    monkeypatch.setattr(outlier_path, "leave_cut_off", lambda state, change_sides: -1)
+    without = solve(model, "outlier-path", options={"path": parameter})
+    assert without.claim == "heuristic"
+    assert without.objective > result.objective * (1 + 1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from ..data import Array
 from ..driver import solve
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, MipclassWarning
 from ..methods.solution_path import OutlierPath
 from ..models.robust_svm import check_C, robust_svm
 from ..models.rules import Kernel
@@ -162,8 +163,9 @@ class OutlierPathSVC(BinaryClassifier):
 
     def _curve(self, X: Any, y: Any, weights: Array, train: Index, held: Index, cost: float) -> tuple[Array, Array]:
         """(values of the parameter, weighted errors on `held`) along the path fitted to `train`."""
-        end = 0.0
-        result = self._solve(X, y, weights, train, end, cost)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MipclassWarning)  # of candidates; the final fit may still warn
+            result = self._solve(X, y, weights, train, 0.0, cost)
         path: OutlierPath = result.extra["path"]
         rows = train[self._last_model.points.first]
         positive = y[held] == self.classes_[1]

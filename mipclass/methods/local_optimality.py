@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,9 @@ from ..errors import InvalidInputError
 from ..models.losses import check_ramp
 
 Array = NDArray[np.float64]
+MOST_TIES = 6  # whose choices of sides are all looked at
+SOLVED = 1e-7  # residuals of linear programs below this are zero
+ORIGIN = 1e-10  # a row with a smaller share of the largest one is a point at the origin: its margin is the same for every rule
 
 
 @dataclass(frozen=True)
@@ -19,11 +23,12 @@ class LocalOptimality:
 
     violation : largest violation of the conditions off the cut-off, relative to `scale`.
     worst : the point that has it.
-    ties : points whose margin equals s within the tolerance. Without ties the conditions are necessary and sufficient;
-        with ties they are decided by the other fields.
-    tie_violation : how far the ties' multipliers are from serving as an inlier (alpha >= C) and as an outlier
-        (alpha <= C theta) at once, relative to C. Theorem 4 as printed says that a tie is never a local optimum, which
-        holds when Q on the edge and the ties is nonsingular; then this is at least 1 - theta.
+    ties : points whose margin equals s within the tolerance (with `rows`: but those at the origin). Without ties the conditions are necessary and sufficient;
+        with ties tie_violation has to be 0 as well.
+    tie_violation : Theorem 4 as printed says that a tie is never a local optimum, which holds when Q on the edge and the ties is
+        nonsingular. In general there must be multipliers for every choice of sides of the ties: this is how far the worst choice is
+        from having them, relative to C, and inf for more than MOST_TIES ties. Without `rows` only the given multipliers can be
+        asked: how far those of a tie are from serving as an inlier (alpha >= C) and as an outlier (alpha <= C theta) at once.
     """
 
     violation: float
@@ -32,8 +37,8 @@ class LocalOptimality:
     tie_violation: float
 
     def holds(self, tolerance: float = 1e-8) -> bool:
-        """The conditions hold to `tolerance`, and no tie is left."""
-        return self.violation <= tolerance and len(self.ties) == 0
+        """The conditions hold to `tolerance`, and at every tie for both sides."""
+        return self.violation <= tolerance and self.tie_violation <= max(tolerance, SOLVED)
 
 
 def local_optimality(
@@ -45,6 +50,7 @@ def local_optimality(
     *,
     scale: ArrayLike = 1.0,
     tolerance: float = 1e-8,
+    rows: ArrayLike | None = None,
 ) -> LocalOptimality:
     """Check the conditions for a local optimum of 1/2 |w|^2 + sum_i C_i l(m_i; theta, s) with w = sum_i alpha_i y_i phi(x_i):
 
@@ -54,6 +60,7 @@ def local_optimality(
     Distances of alpha are relative to C, distances of margins to `scale`, e.g. 1 + sum_j |Q_ij alpha_j|.
 
     alpha, margins : (n,).   C, scale : numbers or (n,).
+    rows : (n, d) signed rows y_i x_i of a linear rule, or (n, n) the matrix Q of a kernel. With them ties are decided.
     """
     check_ramp(theta, s)
     a, m = np.asarray(alpha, dtype=np.float64), np.asarray(margins, dtype=np.float64)
@@ -72,12 +79,47 @@ def local_optimality(
     tied = np.abs(m - s) <= tolerance * unit
     if theta == 1.0:
         tied[:] = False
-    ties = np.flatnonzero(tied)
+    as_inlier = np.maximum(0.0, C_i - a) / C_i
+    as_outlier = np.maximum(0.0, a - theta * C_i) / C_i
+    each[tied] = np.minimum(each, np.minimum(as_inlier, as_outlier))[tied]
     tie_violation = 0.0
-    if len(ties):
-        as_inlier = np.maximum(0.0, C_i[ties] - a[ties]) / C_i[ties]
-        as_outlier = np.maximum(0.0, a[ties] - theta * C_i[ties]) / C_i[ties]
-        tie_violation = float(np.maximum(as_inlier, as_outlier).max())
-        each[ties] = np.minimum(each[ties], np.minimum(as_inlier, as_outlier))
+    if rows is None:
+        ties = np.flatnonzero(tied)
+        tie_violation = float(np.maximum(as_inlier, as_outlier)[ties].max(initial=0.0))
+    else:
+        M = np.asarray(rows, dtype=np.float64)
+        size = np.abs(M).max(axis=1, initial=0.0) if tied.any() else np.zeros(len(a))
+        ties = np.flatnonzero(tied & (size > ORIGIN * size.max(initial=0.0)))
+        if len(ties):
+            tie_violation = _worst_choice(M, a, C_i, theta, ties, np.flatnonzero(np.abs(m - 1.0) <= tolerance * unit))
     worst = int(np.argmax(each)) if len(each) else -1
     return LocalOptimality(float(each[worst]) if len(each) else 0.0, worst, ties, tie_violation)
+
+
+def _worst_choice(
+    M: Array, alpha: Array, C: Array, theta: float, ties: NDArray[np.intp], edge: NDArray[np.intp]
+) -> float:
+    """Over all choices of sides of the ties, the largest of the least residuals of  sum_i delta_i M_i = 0  over the changes delta of
+    the multipliers, which take those of a tie to C or C theta and keep those of the edge between 0 and C.
+
+    The slope of the objective in a direction d is the least, over the choices, of slopes that are convex in d; it is nowhere negative
+    if and only if none of these is, which is what multipliers say.
+    """
+    from scipy.optimize import linprog
+
+    if len(ties) > MOST_TIES:
+        return np.inf
+    columns = np.concatenate([edge, ties])
+    A = np.linalg.qr(M[columns].T, mode="r") if M.shape[1] > len(columns) else M[columns].T
+    unit = C.max()
+    A = A / np.abs(A).max()
+    E, T = A[:, : len(edge)], A[:, len(edge) :]
+    slack = np.full((len(A), 1), -1.0)
+    rows = np.block([[E, slack], [-E, slack]])
+    bounds = [*zip(-alpha[edge] / unit, (C[edge] - alpha[edge]) / unit, strict=True), (0.0, None)]
+    worst = 0.0
+    for sides in product((1.0, theta), repeat=len(ties)):
+        r = -T @ ((np.array(sides) * C[ties] - alpha[ties]) / unit)
+        found = linprog([*np.zeros(len(edge)), 1.0], A_ub=rows, b_ub=[*r, *-r], bounds=bounds, method="highs")
+        worst = max(worst, float(found.fun) if found.status == 0 else np.inf)
+    return worst

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import MipclassWarning
 from ..kernels import homotopy as kernel
 from ..models.rules import not_positive_semidefinite
 from ..options import Option, Options, one_of
@@ -14,9 +16,9 @@ from ..result import Claim, Outcome, Status
 from ..run import Run
 from .base import Method
 from .conditional_qp import by_backend
-from .local_optimality import local_optimality
+from .local_optimality import SOLVED, local_optimality
 from .outlier_state import OutlierState, PathStalledError
-from .outlier_steps import DSolver, by_homotopy, by_primal_dual
+from .outlier_steps import DSolver, by_homotopy, by_primal_dual, leave_cut_off
 from .robust_problem import RobustProblem, read, refusal
 from .solution_path import Memory, OutlierPath, Parameter, difference
 from .svm_start import solve_svm
@@ -26,6 +28,7 @@ Array = NDArray[np.float64]
 
 ATTEMPTS = 3
 CLAIMED = 1e-7  # a larger violation of the optimality conditions, recomputed from the data, makes the claim "heuristic"
+BLURRED = 1e-4  # so does this one, not relative to anything: margins are sums of terms so large that rounding drowns the levels
 
 
 def _is_name(value: Any) -> str | None:
@@ -37,7 +40,8 @@ class OutlierPathMethod(Method):
 
     Starts at the SVM and follows local solutions while theta falls from 1 (with s fixed) or s rises from the smallest margin
     (with theta fixed) to the values asked for. extra["path"] is the OutlierPath, extra["violation"] the largest violation
-    of the conditions for a local optimum, recomputed from the data.
+    of the conditions for a local optimum, recomputed from the data, relative to 1 + sum_j |Q_ij alpha_j|, and
+    extra["absolute_violation"] the same relative to nothing, also at the SVM it started from.
     """
 
     name: ClassVar[str] = "outlier-path"
@@ -66,8 +70,18 @@ class OutlierPathMethod(Method):
             outliers[kept] = path.outliers(-1)[problem.points.point_of[kept]]
         margins = problem.margins(values)[problem.points.first]
         check = local_optimality(alpha, margins, robust.C, robust.theta, robust.s, scale=robust.margin_scale(alpha))
+        absolute = local_optimality(alpha, margins, robust.C, robust.theta, robust.s, rows=robust.Z)
+        svm = path.alpha(0)
+        blur = max(absolute.violation, local_optimality(svm, robust.margins(svm), robust.C, 1.0, 0.0).violation)
+        if status is Status.NUMERICAL_ERROR or (path.complete and blur > BLURRED):
+            warnings.warn(
+                "the outlier path lost its way in rounding, so the rule is only a heuristic one: the features or C are too large for "
+                "double precision. Scale the features (StandardScaler in a Pipeline) or lower C.",
+                MipclassWarning,
+                stacklevel=4,
+            )
         convex = robust.theta == 1.0
-        exact = path.complete and check.violation <= CLAIMED
+        exact = path.complete and check.violation <= CLAIMED and blur <= BLURRED and absolute.tie_violation <= SOLVED
         claim: Claim = ("proven" if convex else "local") if exact else "heuristic"
         objective = float(problem.recount(values))
         return Outcome(
@@ -78,7 +92,13 @@ class OutlierPathMethod(Method):
             bound=objective - 1e-8 * max(1.0, abs(objective)) if claim == "proven" else None,
             iterations=len(path),
             raw_status=path.note or ("path complete" if path.complete else "path stopped early"),
-            extra={"path": path, "outliers": outliers, "alpha": alpha, "violation": check.violation},
+            extra={
+                "path": path,
+                "outliers": outliers,
+                "alpha": alpha,
+                "violation": check.violation,
+                "absolute_violation": blur,
+            },
         )
 
 
@@ -156,6 +176,13 @@ def _trace(
         return path, None
     tracer = Tracer(state, path, run, change_sides, restrict=restrict)
     status = tracer.trace(until)
+    while status is None and state.theta < 1.0:
+        before = state.state.copy()
+        who = leave_cut_off(state, change_sides)
+        if who < 0:
+            break
+        _add(path, state, "jump", who, before)
+        status = run.stop()
     return path, status
 
 
@@ -172,15 +199,18 @@ def _first(path: OutlierPath, state: OutlierState) -> None:
     _add(path, state, "start")
 
 
-def _add(path: OutlierPath, state: OutlierState, event: str) -> None:
-    """Record the whole state as a breakpoint."""
+def _add(
+    path: OutlierPath, state: OutlierState, event: str, point: int = -1, states: NDArray[np.int8] | None = None
+) -> None:
+    """Record the whole state as a breakpoint; `states`: those of the points at the one before, when they were others."""
     n = len(state.a)
     if len(path):
-        rest, out, states = path.alpha(-1) - path.theta[-1] * path.C * path.outliers(-1), path.outliers(-1), state.state
+        rest, out = path.alpha(-1) - path.theta[-1] * path.C * path.outliers(-1), path.outliers(-1)
+        before = state.state if states is None else states
     else:
-        rest, out, states = np.zeros(n), np.zeros(n, dtype=bool), np.full(n, kernel.RIGHT, dtype=np.int8)
+        rest, out, before = np.zeros(n), np.zeros(n, dtype=bool), np.full(n, kernel.RIGHT, dtype=np.int8)
     step, _ = difference(
-        state.a, state.out_level, state.outliers, state.state, Memory(rest, out, states.copy()), np.arange(n),
-        theta=state.theta, s=state.s, event=event, point=-1,
+        state.a, state.out_level, state.outliers, state.state, Memory(rest, out, before.copy()), np.arange(n),
+        theta=state.theta, s=state.s, event=event, point=point,
     )  # fmt: skip
     path.add(step, state.objective())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,11 @@ Index = NDArray[np.int64]
 
 ROUNDS = 12  # of the primal-dual active set before the homotopy takes over
 TOGETHER = 40  # rounds of a jump in which all inliers at the cut-off leave at once
+NEAR = 1e-8  # a margin nearer than this to the cut-off is at it, for all that rounding and random shifts can tell
+LEAST_FALL = 1e-8  # of the objective, relative to it: less may come from the random shifts
+ORIGIN = 1e-10  # a point with a smaller share of the largest Q_ii is at the origin
+MOST_TIES = 6  # all choices of sides are tried for so many points
+TRIED_TIES = 50
 DSolver = Callable[[OutlierState, Index], None]
 
 
@@ -124,3 +130,35 @@ def next_ties(state: OutlierState, *, together: bool) -> Index:
     excess = np.where(state.state[ties] == kernel.TIE_IN, a - state.C[ties], state.out_level[ties] - a)
     worst = int(np.argmax(excess / state.C[ties]))
     return ties[worst : worst + 1]
+
+
+def leave_cut_off(state: OutlierState, change_sides: DSolver) -> int:
+    """Take points that are at the cut-off to the other side where that lowers the objective; one of them, or -1 when there are none.
+
+    With discrete features a rule may come to a stand with points at the cut-off that never crossed it: the random shifts of their
+    levels have put them on one side. It is a local optimum only if no other choice of sides is better; all choices are tried for up
+    to MOST_TIES points, changes of one point beyond.
+    """
+    before = state.objective()
+    ties = np.flatnonzero(_at_cut_off(state))[:TRIED_TIES]
+    sizes = range(1, len(ties) + 1) if len(ties) <= MOST_TIES else (1,)
+    for points in chain.from_iterable(combinations(ties.tolist(), size) for size in sizes):
+        saved, levels = state.copy_solution(), state.p.copy()
+        try:
+            for j in points:
+                if _at_cut_off(state)[j] and state.state[j] == saved[2][j]:
+                    jump(state, j, change_sides)
+            if state.objective() < before - LEAST_FALL * abs(before):
+                return int(points[0])
+        except PathStalledError:
+            pass  # this choice of sides cannot be tried: the solution stays as it was
+        state.restore_solution(saved)
+        state.p = levels
+    return -1
+
+
+def _at_cut_off(state: OutlierState) -> NDArray[np.bool_]:
+    """Points on either side of the cut-off that are at it; those at the origin are there whatever the rule is."""
+    moves = state.diagonal > ORIGIN * state.diagonal.max(initial=0.0)
+    outside = (state.position < 0) & (state.state >= kernel.LEFT)
+    return np.asarray(moves & outside & (np.abs(state.true_margins() - state.s) <= NEAR))
