@@ -173,17 +173,25 @@ def _trace(
         elif path.values[0] != until:
             state.set_s(until)
             _add(path, state, "end")
-        return path, None
+        return path, _settle(path, state, run, change_sides)
     tracer = Tracer(state, path, run, change_sides, restrict=restrict)
     status = tracer.trace(until)
-    while status is None and state.theta < 1.0:
+    return path, status or _settle(path, state, run, change_sides)
+
+
+def _settle(path: OutlierPath, state: OutlierState, run: Run, change_sides: DSolver) -> Status | None:
+    """Jump from the end of the path while points at the cut-off are better off on the other side; why it stopped early, or None."""
+    while state.theta < 1.0:
         before = state.state.copy()
         who = leave_cut_off(state, change_sides)
         if who < 0:
             break
+        path.note = ""
         _add(path, state, "jump", who, before)
         status = run.stop()
-    return path, status
+        if status is not None:
+            return status
+    return None
 
 
 def _d_solver(d_step: str, linear: bool) -> tuple[DSolver, bool]:
