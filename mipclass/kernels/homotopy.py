@@ -237,30 +237,21 @@ def first_of_others(
         if position[i] >= 0 or i == last or blocked[i]:
             continue
         noise = NOISE * root[i] * mass
-        if s == RIGHT:
-            rate = dm[i] - dp[i]
-            if rate < -noise:
-                x = (p[i] - m[i]) / rate
+        if s in (RIGHT, LEFT):
+            up = 1.0 if s == LEFT else -1.0
+            rate = up * (dm[i] - dp[i])
+            if rate > noise:
+                x = up * (p[i] - m[i]) / rate
                 if comes_first(x, step, clock):
                     step, who, to = max(x, 0.0), i, EDGE
-        elif s == LEFT:
-            rate = dm[i] - dp[i]
+        if s in (LEFT, OUT):
+            up = 1.0 if s == OUT else -1.0
+            rate = up * (dm[i] - dq[i])
             if rate > noise:
-                x = (p[i] - m[i]) / rate
+                x = up * (q[i] - m[i]) / rate
                 if comes_first(x, step, clock):
-                    step, who, to = max(x, 0.0), i, EDGE
-            rate = dm[i] - dq[i]
-            if rate < -noise:
-                x = (q[i] - m[i]) / rate
-                if comes_first(x, step, clock):
-                    step, who, to = max(x, 0.0), i, TIE_IN
-        elif s == OUT:
-            rate = dm[i] - dq[i]
-            if rate > noise:
-                x = (q[i] - m[i]) / rate
-                if comes_first(x, step, clock):
-                    step, who, to = max(x, 0.0), i, TIE_OUT
-        elif i == moving:
+                    step, who, to = max(x, 0.0), i, TIE_OUT if s == OUT else TIE_IN
+        if i == moving:
             x = (p[i] - m[i]) / dm[i] if dm[i] > noise else (0.0 if m[i] >= p[i] else np.inf)
             x = max(x, 0.0)
             target = EDGE
