@@ -23,8 +23,8 @@ class LocalOptimality:
 
     violation : largest violation of the conditions off the cut-off, relative to `scale`.
     worst : the point that has it.
-    ties : points whose margin equals s within the tolerance (with `rows`: but those at the origin). Without ties the conditions are necessary and sufficient;
-        with ties tie_violation has to be 0 as well.
+    ties : points whose margin equals s within the tolerance; with `rows` those at the origin, whose margin no rule moves, are left out.
+        Without ties the conditions are necessary and sufficient; with ties tie_violation has to be 0 as well.
     tie_violation : Theorem 4 as printed says that a tie is never a local optimum, which holds when Q on the edge and the ties is
         nonsingular. In general there must be multipliers for every choice of sides of the ties: this is how far the worst choice is
         from having them, relative to C, and inf for more than MOST_TIES ties. Without `rows` only the given multipliers can be
@@ -54,7 +54,8 @@ def local_optimality(
 ) -> LocalOptimality:
     """Check the conditions for a local optimum of 1/2 |w|^2 + sum_i C_i l(m_i; theta, s) with w = sum_i alpha_i y_i phi(x_i):
 
-        m > 1: alpha = 0;   m = 1: 0 <= alpha <= C;   s < m < 1: alpha = C;   m < s: alpha = C theta;   m != s.
+        m > 1: alpha = 0;   m = 1: 0 <= alpha <= C;   s < m < 1: alpha = C;   m < s: alpha = C theta;
+        m = s: for either side, whatever sides the other such points take, some multipliers do.
 
     A margin within tolerance * scale of 1 or s is measured as being there, or not, whichever reading has the smaller violation.
     Distances of alpha are relative to C, distances of margins to `scale`, e.g. 1 + sum_j |Q_ij alpha_j|.
@@ -88,8 +89,9 @@ def local_optimality(
         tie_violation = float(np.maximum(as_inlier, as_outlier)[ties].max(initial=0.0))
     else:
         M = np.asarray(rows, dtype=np.float64)
-        size = np.abs(M).max(axis=1, initial=0.0) if tied.any() else np.zeros(len(a))
-        ties = np.flatnonzero(tied & (size > ORIGIN * size.max(initial=0.0)))
+        ties = np.flatnonzero(tied)
+        if len(ties):
+            ties = ties[np.abs(M[ties]).max(axis=1) > ORIGIN * max(M.max(), -M.min())]
         if len(ties):
             tie_violation = _worst_choice(M, a, C_i, theta, ties, np.flatnonzero(np.abs(m - 1.0) <= tolerance * unit))
     worst = int(np.argmax(each)) if len(each) else -1

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import homotopy as kernel
+from .local_optimality import MOST_TIES
 from .outlier_state import OutlierState, PathStalledError
 
 Index = NDArray[np.int64]
@@ -18,8 +19,7 @@ TOGETHER = 40  # rounds of a jump in which all inliers at the cut-off leave at o
 NEAR = 1e-8  # a margin nearer than this to the cut-off is at it, for all that rounding and random shifts can tell
 LEAST_FALL = 1e-8  # of the objective, relative to it: less may come from the random shifts
 ORIGIN = 1e-10  # a point with a smaller share of the largest Q_ii is at the origin
-MOST_TIES = 6  # all choices of sides are tried for so many points
-TRIED_TIES = 50
+TRIED_TIES = 50  # of more than MOST_TIES, one at a time
 DSolver = Callable[[OutlierState, Index], None]
 
 

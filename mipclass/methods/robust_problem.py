@@ -40,10 +40,7 @@ class RobustProblem:
 
     def margins(self, alpha: Array) -> Array:
         """Q alpha."""
-        used = np.flatnonzero(alpha)
-        if self.linear:
-            return np.asarray(self.Z @ (self.Z[used].T @ alpha[used]))
-        return np.asarray(self.Z[:, used] @ alpha[used])
+        return np.asarray(self.Z @ (self.Z.T @ alpha) if self.linear else self.Z @ alpha)
 
     def margin_scale(self, alpha: Array) -> Array:
         """1 + sum_j |Q_ij alpha_j|, against which the residual of point i is judged."""
