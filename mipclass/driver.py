@@ -96,6 +96,7 @@ def solve(
                 reason = chosen.refuses(task)
                 if reason is not None:
                     raise UnsupportedProgramError(f"solver {name!r} cannot solve model {task.name!r}: {reason}")
+                run.say("at work (a first call compiles its kernels, once)")
                 return _finish(task, chosen.solve(task, run), run, name, _package_version())
             outcome = _through_backend(task, chosen, run)
             return _finish(task, outcome, run, name, chosen.version())

@@ -109,6 +109,11 @@ class Run:
         if self._meter is not None:
             self._meter.show(Event(now, self.objective, self.bound, nodes, iterations, extra))
 
+    def say(self, words: str) -> None:
+        """Put words on the progress line, for as long as there is nothing to report."""
+        if self._meter is not None:
+            self._meter.write(f"{self.solver}: {words}")
+
     def close(self) -> None:
         if self._meter is not None:
             self._meter.close()
@@ -120,6 +125,7 @@ class ProgressMeter:
     def __init__(self, solver: str, stream: TextIO) -> None:
         self._solver, self._stream, self._last = solver, stream, float("-inf")
         self._in_place = stream.isatty()
+        self._written = False
 
     def show(self, event: Event) -> None:
         if event.seconds - self._last < (0.1 if self._in_place else 1.0):
@@ -131,12 +137,15 @@ class ProgressMeter:
             if value is not None:
                 parts.append(f"{name} {value:.6g}")
         parts += [f"{name} {value}" for name, value in event.extra.items() if isinstance(value, int | float | str)]
-        line = "  ".join(parts)
+        self.write("  ".join(parts))
+
+    def write(self, line: str) -> None:
+        self._written = True
         self._stream.write(f"\r\x1b[K{line}" if self._in_place else f"{line}\n")
         self._stream.flush()
 
     def close(self) -> None:
-        if self._in_place and self._last > float("-inf"):
+        if self._in_place and self._written:
             self._stream.write("\n")
             self._stream.flush()
 

@@ -127,6 +127,14 @@ def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert "bound" in captured.err
 
 
+def test_a_method_says_at_once_that_it_is_at_work(capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the first event kernels may have to be compiled, which takes seconds."""
+    mipclass.solve(mipclass.models.zero_one([[0.0], [1.0], [2.0]], [0, 1, 0]), "exact", progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("exact: at work")
+
+
 def test_progress_in_place_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
