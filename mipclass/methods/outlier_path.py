@@ -28,7 +28,9 @@ Array = NDArray[np.float64]
 
 ATTEMPTS = 3
 CLAIMED = 1e-7  # a larger violation of the optimality conditions, recomputed from the data, makes the claim "heuristic"
-BLURRED = 1e-4  # so does this one, not relative to anything: margins are sums of terms so large that rounding drowns the levels
+BLURRED = (
+    1e-4  # so does this one, relative to nothing: rounding, or the ridge of a kernel matrix, drowns the levels 1 and s
+)
 
 
 def _is_name(value: Any) -> str | None:
@@ -74,9 +76,10 @@ class OutlierPathMethod(Method):
         svm = path.alpha(0)
         blur = max(absolute.violation, local_optimality(svm, robust.margins(svm), robust.C, 1.0, 0.0).violation)
         if status is Status.NUMERICAL_ERROR or (path.complete and blur > BLURRED):
+            why = "stalled" if status is Status.NUMERICAL_ERROR else f"knows its margins only to {blur:.0e}"
             warnings.warn(
-                "the outlier path lost its way in rounding, so the rule is only a heuristic one: the features or C are too large for "
-                "double precision. Scale the features (StandardScaler in a Pipeline) or lower C.",
+                f"the outlier path {why}, so the rule is only a heuristic one: the features or C are too large. Scale the features "
+                "(StandardScaler in a Pipeline) or lower C.",
                 MipclassWarning,
                 stacklevel=4,
             )
