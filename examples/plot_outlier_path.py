@@ -1,8 +1,9 @@
 """The outlier path: multipliers move in straight lines and jump when a point reaches the cut-off (Figures 1, 2 and 4 of
 Suzumura et al. 2014, made again).
 
-Left: the robust losses between the hinge (theta = 1) and the ramp (theta = 0). Middle: multipliers along theta; circles mark
-jumps to a strictly better local solution. Right: the SVM's line and the robust one, with the outliers it found.
+Above: the two ways from the hinge loss to the ramp, by theta (1 to 0, with s = 0) and by s (from far below to 0, with theta = 0).
+Below: multipliers along theta, where circles mark jumps to a strictly better local solution; the SVM's line and the robust one, with
+the outliers it found.
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ def main(path: str | None = None) -> Any:
     model = models.robust_svm(X, y, C=10.0, intercept="penalised")
     result = solve(model, "outlier-path")
     found = result.extra["path"]
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
+    figure, ((by_theta, by_s), (middle, right)) = plt.subplots(2, 2, figsize=(11, 8.4), layout="constrained")
     margins = np.linspace(-2, 2, 401)
     for theta in (1.0, 0.75, 0.5, 0.25, 0.0):
-        left.plot(margins, models.Ramp(theta, 0.0).of_margin(margins), label=rf"$\theta = {theta:g}$")
-    left.set(xlabel="margin $y f(x)$", ylabel="loss", title="From the hinge to the ramp (s = 0)")
-    left.legend(fontsize=8)
+        by_theta.plot(margins, models.Ramp(theta, 0.0).of_margin(margins), label=rf"$\theta = {theta:g}$")
+    by_theta.set(xlabel="margin $y f(x)$", ylabel="loss", title=r"From the hinge to the ramp by $\theta$ ($s = 0$)")
+    for s in (-2.0, -1.5, -1.0, -0.5, 0.0):
+        by_s.plot(margins, models.Ramp(0.0, s).of_margin(margins), label=f"$s = {s:g}$")
+    by_s.set(xlabel="margin $y f(x)$", ylabel="loss", title=r"From the hinge to the ramp by $s$ ($\theta = 0$)")
+    by_theta.legend(fontsize=8)
+    by_s.legend(fontsize=8)
     OutlierPathDisplay.from_path(found, ax=middle)
     middle.set_title(f"{len(found)} breakpoints, {int(found.jumps.sum())} jumps")
     for label, colour in ((-1, "tab:blue"), (1, "tab:orange")):
