@@ -15,6 +15,8 @@ from .solution_path import OutlierPath, Step
 from .working_set import SMALLEST, Batch
 
 REFRESH_EVERY = 4000  # events after which margins are recomputed from the multipliers
+MOST_EVENTS = 5000  # for each point and a hundred more; paths have been seen to take 60
+STANDS = 100  # batches at one value of the parameter, and one more for every fourth point, that only rounding can cause
 
 
 @dataclass
@@ -33,6 +35,8 @@ class Tracer:
     def trace(self, until: float) -> Status | None:
         """Move the path's parameter to `until`; returns why it stopped early, or None."""
         advance = self._advance_s if self.path.parameter == "s" else self._advance_theta
+        n = len(self.state.a)
+        idle, before = 0, (np.nan, np.nan)
         while True:
             status = self.run.stop()
             if status is not None:
@@ -58,6 +62,10 @@ class Tracer:
             if finished and dropped == 0:
                 self.path.complete = True
                 return None
+            here = (state.theta, state.s)
+            idle, before = (idle + 1 if here == before else 0), here
+            if idle > STANDS + n // 4 or state.events > MOST_EVENTS * (n + 100):
+                return Status.NUMERICAL_ERROR
             if state.events - self._refreshed > REFRESH_EVERY:
                 state.refresh()
                 self._refreshed = state.events
