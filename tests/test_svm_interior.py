@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
@@ -35,6 +35,9 @@ def relative_gap(Z, C, a, w0=0.0) -> float:
     log_C=st.floats(-3, 4),
     spread=st.floats(0, 3),
 )
+@example(4, 4, 4, 1.0, 2.0)  # a share of 2e-8 that is not zero
+@example(363303, 3, 6, 3.406504078691319, 2.2958380237768305)
+@example(504341, 1, 5, 3.5965522414527396, 0.6924579193668097)
 def test_gap_closes_for_any_cost_scale_and_start(seed, n, d, log_C, spread):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, d)) * np.logspace(-spread, 0, d)

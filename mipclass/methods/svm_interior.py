@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 LARGEST_D = 1000  # features up to which a step, n d^2, is worth it
 STEPS = 60
 LONGEST = 0.995  # share of the way to the boundary
+CLOSED = 1e-8  # a relative gap that the homotopy after it closes at once
 
 
 def interior_point(Z: Array, C: Array, tolerance: float, stop: Callable[[], object], w0: Array | float = 0.0) -> Array:
@@ -52,8 +53,28 @@ def interior_point(Z: Array, C: Array, tolerance: float, stop: Callable[[], obje
         z, v = z + LONGEST * dual * dz, v + LONGEST * dual * dv
         w = w + LONGEST * primal * dw
         gradient = Z @ w - 1.0
+    return _at_bounds(Z, C, a, z, v, w0)
+
+
+def _at_bounds(Z: Array, C: Array, a: Array, z: Array, v: Array, w0: Array | float) -> Array:
+    """Multipliers that belong at a bound put there, as many as leave the gap closed: a small share of a large C may still matter."""
+    allowed = max(CLOSED, 2.0 * _relative_gap(Z, C, a, w0))
     share = a / C
-    return np.asarray(np.where(share < z, np.where(share < 0.5, 0.0, a), np.where(1.0 - share < v, C, a)))
+    for part in (1.0, 1e-3, 1e-6):
+        low = share < part * z
+        put = np.where(low & (share < 0.5), 0.0, np.where(~low & (1.0 - share < part * v), C, a))
+        if _relative_gap(Z, C, put, w0) <= allowed:
+            return np.asarray(put)
+    return a
+
+
+def _relative_gap(Z: Array, C: Array, a: Array, w0: Array | float) -> float:
+    """(primal - dual) / (1 + primal) at the multipliers a."""
+    shift = Z.T @ a
+    w = w0 + shift
+    primal = 0.5 * float(w @ w) + float(C @ np.maximum(0.0, 1.0 - Z @ w))
+    dual = float(a.sum()) + 0.5 * float(w @ w) - float(w @ shift)
+    return (primal - dual) / (1.0 + abs(primal))
 
 
 @dataclass(frozen=True)
