@@ -411,6 +411,17 @@ def test_a_path_does_not_depend_on_how_its_legs_are_cut(parameter, monkeypatch):
     assert cut.objective == pytest.approx(whole.objective, rel=1e-9)
 
 
+def test_a_path_that_makes_no_progress_ends(monkeypatch):
+    from mipclass.methods.tracer import Tracer
+
+    batches = []
+    monkeypatch.setattr(Tracer, "_advance_theta", lambda self, batch, until: bool(batches.append(until)))
+    with pytest.warns(MipclassWarning, match="stalled"):
+        result = solve(models.robust_svm(*noisy(20, 3, 0), 1.0), "outlier-path")
+    assert (result.status, result.claim) == ("numerical_error", "heuristic")
+    assert len(batches) < 400
+
+
 @pytest.mark.parametrize(("stalls", "status"), [(2, "optimal"), (9, "numerical_error")])
 def test_a_path_that_stalls_is_traced_anew(stalls, status, monkeypatch):
     from mipclass.methods import outlier_path
