@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.harness import Case, Results, Study, table
-from mipclass.builder import Builder
-from mipclass.program import Program
+from mipclass.modelling.builder import Builder
+from mipclass.modelling.program import Program
+from mipclass.protocol.run import Run
 from mipclass.reductions.indicator_to_bigm import IndicatorToBigM
-from mipclass.run import Run
 
 LIMIT = 120.0  # seconds for one MIQP
 
@@ -58,7 +58,7 @@ def regularised_zero_one(n: int) -> Program:
 
 
 def through_mipclass(kind: str, n: int, solver: str) -> dict[str, Any]:
-    from mipclass import registry
+    from mipclass.solving import registry
 
     program = kernel_dual(n) if kind == "QP" else regularised_zero_one(n)
     backend = registry.find(solver)

@@ -69,7 +69,7 @@ def with_highspy(X: Any, y: Any) -> Any:
 
 def mipclass_program(X: Any, y: Any) -> Any:
     """The indicator model of mipclass, then its own big-M reduction."""
-    from mipclass.builder import Builder
+    from mipclass.modelling.builder import Builder
     from mipclass.reductions.indicator_to_bigm import IndicatorToBigM
 
     build = Builder("zero_one")

@@ -21,12 +21,12 @@ import numpy as np
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import models
 from mipclass.backends.osqp import OsqpBackend
-from mipclass.methods.cccp import concave_convex
-from mipclass.methods.outlier_path import follow_path
-from mipclass.methods.robust_problem import RobustProblem, read
-from mipclass.methods.solution_path import Parameter
+from mipclass.methods.robust_svm.cccp import concave_convex
+from mipclass.methods.robust_svm.form import RobustProblem, read
+from mipclass.methods.robust_svm.outlier_path import follow_path
+from mipclass.methods.robust_svm.solution_path import Parameter
 from mipclass.models.robust_svm import ConditionalDual, ConditionalSVM
-from mipclass.run import Run
+from mipclass.protocol.run import Run
 
 COSTS = (0.1, 1.0, 10.0)
 SIZES = (1000, 2000, 4000, 8000, 16000)

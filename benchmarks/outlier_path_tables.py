@@ -21,11 +21,11 @@ import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import datasets, models, solve
-from mipclass.methods.cccp import concave_convex
-from mipclass.methods.outlier_path import follow_path
-from mipclass.methods.robust_problem import RobustProblem, read
-from mipclass.methods.solution_path import OutlierPath, Parameter
-from mipclass.run import Run
+from mipclass.methods.robust_svm.cccp import concave_convex
+from mipclass.methods.robust_svm.form import RobustProblem, read
+from mipclass.methods.robust_svm.outlier_path import follow_path
+from mipclass.methods.robust_svm.solution_path import OutlierPath, Parameter
+from mipclass.protocol.run import Run
 
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 METHODS = ("C-SVM", "CCCP-theta", "OP-theta", "CCCP-s", "OP-s")

@@ -15,12 +15,12 @@ import numpy as np
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import PolyhedralClassifier, datasets, models, solve
 from mipclass.backends.highs import HighsBackend
-from mipclass.methods.assignment_lp import ColdPrimal, InteriorPoint, WarmDual
-from mipclass.methods.majorise import Search, k_means
-from mipclass.methods.polyhedral_search import Standardised, separate, separate_as_printed
+from mipclass.methods.polyhedral.assignment_lp import ColdPrimal, InteriorPoint, WarmDual
+from mipclass.methods.polyhedral.majorise_minimise import Search, k_means
+from mipclass.methods.polyhedral.search import Standardised, separate, separate_as_printed
 from mipclass.models.point_sets import PointSets
 from mipclass.models.polyhedral import point_sets
-from mipclass.run import Run
+from mipclass.protocol.run import Run
 
 TABLE_1 = ("breast_wisconsin", "heart_cleveland", "liver_bupa", "pima", "votes", "wpbc")
 

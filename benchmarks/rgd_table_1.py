@@ -20,9 +20,9 @@ from benchmarks import outlier_path_tables
 from benchmarks.newton_svm import fit_svm
 from mipclass import datasets, models, solve
 from mipclass.errors import MipclassWarning
-from mipclass.methods.cccp import concave_convex
-from mipclass.methods.outlier_path import follow_path
-from mipclass.run import Run
+from mipclass.methods.robust_svm.cccp import concave_convex
+from mipclass.methods.robust_svm.outlier_path import follow_path
+from mipclass.protocol.run import Run
 
 SHARES = (0.10, 0.15, 0.20, 0.25, 0.30, 0.35)
 POOLED_SHARES = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)

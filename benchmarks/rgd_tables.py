@@ -15,11 +15,11 @@ from benchmarks.harness import Case, Results, Study, table
 from benchmarks.rgd_table_1 import benchmark, error, pooled, robust
 from mipclass import datasets, models, solve
 from mipclass.errors import MipclassWarning
-from mipclass.methods.random_descent import Growth, grow, sample_size
-from mipclass.methods.slab import Budget, Cloud, origin
-from mipclass.methods.support_enumeration import widest_direction
-from mipclass.methods.widen import slab_along
-from mipclass.run import Run
+from mipclass.methods.outlier_svm.random_descent import Growth, grow, sample_size
+from mipclass.methods.outlier_svm.slab import Budget, Cloud, origin
+from mipclass.methods.outlier_svm.slab_widening import slab_along
+from mipclass.methods.outlier_svm.support_sets import widest_direction
+from mipclass.protocol.run import Run
 
 POOLED = (
     "wdbc",

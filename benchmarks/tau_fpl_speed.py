@@ -46,8 +46,8 @@ def normal_pair(length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def projection(length: int, share: float, method: str) -> dict[str, Any]:
     """Seconds with new arrays for the result as users get them, and `inside`: into arrays that are there already."""
     from mipclass import project_topk_simplex
-    from mipclass.kernels.topk import project_topk
-    from mipclass.kernels.topk_bisection import project_topk_by_bisection
+    from mipclass.methods.tau_fpl.kernels.topk import project_topk
+    from mipclass.methods.tau_fpl.kernels.topk_bisection import project_topk_by_bisection
 
     whole, alpha, beta = normal_pair(length)
     k = max(1, int(share * len(beta)))
@@ -86,7 +86,7 @@ def projection(length: int, share: float, method: str) -> dict[str, Any]:
 
 
 def cone(n: int, share: float, method: str) -> dict[str, float]:
-    from mipclass.projections import project_topk_cone
+    from mipclass.methods.tau_fpl.projections import project_topk_cone
 
     v = np.random.default_rng(n).standard_normal(n)
     k = max(1, int(share * n))

@@ -31,12 +31,12 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.harness import Case, Results, Study, table
 from benchmarks.newton_svm import fit_svm
 from mipclass import datasets
+from mipclass.analysis.thresholds import rank_threshold
 from mipclass.estimators.splits import row_hashes, split
-from mipclass.methods.tau_fpl import train_path
-from mipclass.methods.tau_fpl_data import RankingData
+from mipclass.methods.tau_fpl.ranking import RankingData
+from mipclass.methods.tau_fpl.training import train_path
 from mipclass.models.false_positive import number_of_top
-from mipclass.run import Run
-from mipclass.thresholds import rank_threshold
+from mipclass.protocol.run import Run
 
 TAUS = {
     "heart_statlog": (0.05, 0.1),

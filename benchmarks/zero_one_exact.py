@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import datasets, models, solve, verify
-from mipclass.synthetic import nguyen_sanner
+from mipclass.datasets.synthetic import nguyen_sanner
 
 SOLVERS = ("exact", "box", "iis", "iis+scip", "highs", "scip")
 RUNS = {  # what is run where; see above for what is left out
@@ -79,7 +79,7 @@ def _measure(problem: models.Model, solver: str, limit: float) -> dict[str, Any]
         "cpu": cpu,
     }
     if result.certificate is not None:
-        from mipclass.verify import check
+        from mipclass.checker import check
 
         began = time.process_time()
         verdict = check(result.certificate, problem)

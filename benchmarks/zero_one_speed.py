@@ -25,8 +25,8 @@ from sklearn.svm import LinearSVC
 from benchmarks.harness import Case, Results, Study, table
 from benchmarks.zero_one_peers import e01loss, has_e01loss, lu_enumeration, stacked_enumeration
 from mipclass import datasets, models, solve
-from mipclass.methods.pcs import prioritised_search
-from mipclass.methods.zero_one_data import prepare
+from mipclass.methods.zero_one.pcs import prioritised_search
+from mipclass.methods.zero_one.prepared import prepare
 
 ENUMERATED = {
     False: [(1000, 2), (300, 3), (100, 4), (60, 5)],

@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.bayes_point import BayesPointMachine
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import datasets, models, solve
-from mipclass.methods.sla import SlaConstants
+from mipclass.methods.zero_one.sla import SlaConstants
 
 SETS = {
     "Breast": "breast_wisconsin",

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from mipclass.methods.separability import smallest_h
+from mipclass.methods.polyhedral.hulls import smallest_h
 
 
 def main(path=None):

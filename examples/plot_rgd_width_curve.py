@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mipclass.outlier_curve import width_curve
+from mipclass.analysis.width_curve import width_curve
 
 
 def main(path: str | None = None) -> Any:

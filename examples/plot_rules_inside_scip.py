@@ -10,7 +10,7 @@ import numpy as np
 
 import mipclass
 from mipclass import models
-from mipclass.backends.base import Cut, Hooks
+from mipclass.protocol.hooks import Cut, Hooks
 
 
 def all_best_rules(problem: Any) -> tuple[dict[tuple[int, ...], Any], Any]:

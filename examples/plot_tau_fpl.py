@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mipclass import TauFPLClassifier
-from mipclass.metrics import rates
+from mipclass.analysis.metrics import rates
 
 TAU, DELTA = 0.05, 0.05
 THRESHOLDS = ("train", "oob", "umbrella")

@@ -15,37 +15,36 @@ Importing this package loads no solver, no numba and no matplotlib; each is impo
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from .estimators import ESTIMATORS
+from .modelling.conversions import provide
+from .version import VERSION as __version__
 
-# `models/` stands beside this folder in the source tree and inside it once installed. Running from an uninstalled
-# checkout, the source tree's root has to be searched as well for `mipclass.models` to be found.
-_root = Path(__file__).resolve().parent.parent
-if not (Path(__file__).parent / "models").is_dir() and (_root / "models" / "__init__.py").is_file():
-    __path__ = [*__path__, str(_root)]
+for _method, _where in {
+    "write": "mipclass.files:write",
+    "to_pyomo": "mipclass.bridges.pyomo:to_pyomo",
+    "from_pyomo": "mipclass.bridges.pyomo:from_pyomo",
+    "to_cvxpy": "mipclass.bridges.cvxpy:to_cvxpy",
+    "from_cvxpy": "mipclass.bridges.cvxpy:from_cvxpy",
+}.items():
+    provide(_method, _where)
 
 # name -> where it lives; resolved on first access so that `import mipclass` stays light.
 _PUBLIC = {
-    "OutlierPathSVC": "mipclass.estimators.outlier_path:OutlierPathSVC",
-    "PolyhedralClassifier": "mipclass.estimators.polyhedral:PolyhedralClassifier",
-    "Program": "mipclass.program:Program",
-    "RGDTreeOneClass": "mipclass.estimators.rgd_tree:RGDTreeOneClass",
-    "RGDTreeSVC": "mipclass.estimators.rgd_tree:RGDTreeSVC",
-    "Result": "mipclass.result:Result",
-    "TauFPLClassifier": "mipclass.estimators.tau_fpl:TauFPLClassifier",
-    "ZeroOneClassifier": "mipclass.estimators.zero_one:ZeroOneClassifier",
-    "project_topk_simplex": "mipclass.projections:project_topk_simplex",
+    **ESTIMATORS,
+    "Program": "mipclass.modelling.program:Program",
+    "Result": "mipclass.protocol.result:Result",
+    "project_topk_simplex": "mipclass.methods.tau_fpl.projections:project_topk_simplex",
     "read": "mipclass.files:read",
-    "solve": "mipclass.driver:solve",
-    "explain": "mipclass.infeasibility:explain",
-    "load": "mipclass.saving:load",
-    "save": "mipclass.saving:save",
-    "solvers": "mipclass.driver:solvers",
+    "solve": "mipclass.solving.driver:solve",
+    "explain": "mipclass.analysis.explain:explain",
+    "load": "mipclass.app.saving:load",
+    "save": "mipclass.app.saving:save",
+    "solvers": "mipclass.solving.capabilities:solvers",
     "datasets": "mipclass.datasets",
     "models": "mipclass.models",
-    "verify": "mipclass.verify",  # a module that can be called
+    "verify": "mipclass.checker:verify",
 }
 
 __all__ = [
@@ -72,25 +71,34 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import datasets, models
-    from .driver import solve, solvers
+    from .analysis.explain import explain
+    from .app.saving import load, save
+    from .checker import verify
     from .estimators.outlier_path import OutlierPathSVC
     from .estimators.polyhedral import PolyhedralClassifier
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
     from .estimators.tau_fpl import TauFPLClassifier
     from .files import read
-    from .infeasibility import explain
-    from .program import Program
-    from .projections import project_topk_simplex
-    from .result import Result
-    from .saving import load, save
-    from .verify import verify
+    from .methods.tau_fpl.projections import project_topk_simplex
+    from .modelling.program import Program
+    from .protocol.result import Result
+    from .solving.capabilities import solvers
+    from .solving.driver import solve
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'mipclass' has no attribute {name!r}; it has {', '.join(sorted(_PUBLIC))}")
     module, _, attribute = _PUBLIC[name].partition(":")
-    found = import_module(module)
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name != "mipclass.models":
+            raise
+        raise ImportError(
+            "mipclass.models is not installed: this is a checkout, whose folder models/ becomes mipclass.models on "
+            "installation. Install the checkout with: pip install -e ."
+        ) from missing
     return getattr(found, attribute) if attribute else found
 
 

@@ -1,5 +1,5 @@
 """python -m mipclass: the command line."""
 
-from .cli import main
+from .app.cli import main
 
 main()

@@ -1,6 +1,6 @@
 """What is solved: rules, losses, penalties, constraints, and one file for each paper's model."""
 
-from ..model import Constraint, Model, Rule, Term
+from ..modelling.model import Constraint, Model, Rule, Term
 from .constraints import (
     Bounds,
     FalseNegativeRate,

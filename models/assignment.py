@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data import Array
-from ..expression import Affine, Variables
-from ..model import Declaration
+from ..arrays import Array
+from ..modelling.expression import Affine, Variables
+from ..modelling.model import Declaration
 from .rules import Polyhedron
 
 

@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Array, Data
+from ..arrays import Array
 from ..errors import InvalidInputError
-from ..expression import Affine, Rows
-from ..model import Constraint, Declaration, ErrorLimit, Model
-from .errors import declare_errors, zero_one_margin
+from ..modelling.data import Data
+from ..modelling.expression import Affine, Rows
+from ..modelling.model import Constraint, Declaration, ErrorLimit, Model
+from .error_indicators import declare_errors, zero_one_margin
 from .losses import ZeroOne
 from .penalties import declare_use
 

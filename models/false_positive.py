@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..builder import Builder
-from ..data import Array, row_blocks
+from ..arrays import Array
 from ..errors import InvalidInputError, UnsupportedProgramError
-from ..model import Model
-from ..program import Program
-from ..result import Values
+from ..modelling.builder import Builder
+from ..modelling.data import row_blocks
+from ..modelling.model import Model
+from ..modelling.program import Program
+from ..protocol.result import Values
 from .constraints import FalsePositiveRate
 from .losses import TopKRanking, ZeroOne, ranking_loss
 from .penalties import L2

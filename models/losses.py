@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..data import Array, Data
+from ..arrays import Array
 from ..errors import InvalidInputError, UnsupportedProgramError
-from ..model import Declaration, Model, Term
+from ..modelling.data import Data
+from ..modelling.model import Declaration, Model, Term
 from .assignment import declare_polyhedral_slack, encode_polyhedral_slack
-from .errors import MARGIN_TOLERANCE, declare_errors, encode_errors
+from .error_indicators import MARGIN_TOLERANCE, declare_errors, encode_errors
 from .rules import Kernel, Polyhedron
 
 On = Literal["all", "positives", "negatives"]

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..data import Array, Data, check_one_class
+from ..arrays import Array
 from ..errors import InvalidInputError
-from ..model import Constraint, Declaration, Model
+from ..modelling.data import Data, check_one_class
+from ..modelling.model import Constraint, Declaration, Model
 from .penalties import L2
 from .rules import Linear
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..model import Declaration, Model, Term
+from ..modelling.model import Declaration, Model, Term
 
 
 def _penalised(model: Model, values: Mapping[str, Any]) -> Any:

@@ -12,12 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ..program import Array, Block, Program
-
-Integers = NDArray[np.intp]
-Booleans = NDArray[np.bool_]
+from ..arrays import Array, Mask, Positions
+from ..modelling.program import Block, Program
 
 
 class PointSets(NamedTuple):
@@ -46,7 +43,7 @@ class PointSets(NamedTuple):
         violation_b = self.errors_b(planes).min(axis=1).clip(min=0.0)
         return float(self.p @ violation_a + self.q @ violation_b + (np.abs(planes) @ self.l1).sum())
 
-    def nearest_plane(self, planes: Array) -> Integers:
+    def nearest_plane(self, planes: Array) -> Positions:
         """The assignment that makes the LP touch f at `planes`: argmin_j r_lj (the first of equals)."""
         return np.asarray(self.errors_b(planes).argmin(axis=1), dtype=np.intp)
 
@@ -81,7 +78,7 @@ def assignment_dual(sets: PointSets, h: int) -> Program:
     )
 
 
-def assignment_bounds(sets: PointSets, assignment: Integers, h: int) -> Array:
+def assignment_bounds(sets: PointSets, assignment: Positions, h: int) -> Array:
     """Upper bounds of pi, row by row, for the assignment s: q_l where j = s(l), else 0; s(l) = -1 leaves b_l out."""
     upper = np.zeros((len(sets.B), h))
     placed = np.flatnonzero(assignment >= 0)
@@ -97,9 +94,9 @@ def planes_of_dual(row_duals: Array, width: int, h: int) -> Array:
 def descent_lp(
     sets: PointSets,
     planes: Array,
-    assignment: Integers,
-    near_a: Booleans,
-    near_b: Booleans,
+    assignment: Positions,
+    near_a: Mask,
+    near_b: Mask,
     box: float,
 ) -> Program:
     """LP (14): the best step (Delta, delta) from `planes` for the points near the margin, within a box.
@@ -148,7 +145,7 @@ def descent_lp(
     )
 
 
-def _at_plane(rows: Array, plane: Integers, h: int) -> sp.csr_array:
+def _at_plane(rows: Array, plane: Positions, h: int) -> sp.csr_array:
     """Row l holds rows[l] in the columns of hyperplane plane[l]."""
     k, width = rows.shape
     columns = plane[:, None] * width + np.arange(width)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInputError
-from ..model import Model
+from ..modelling.model import Model
 from .losses import AverageViolation
 from .penalties import L1
 from .point_sets import PointSets

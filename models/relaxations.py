@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..expression import Rows
-from ..model import Constraint, Declaration, LinearConstraint, Model, Term
+from ..modelling.expression import Rows
+from ..modelling.model import Constraint, Declaration, LinearConstraint, Model, Term
 from .constraints import Bounds, FalseNegativeRate, FalsePositiveRate, MaxFeatures, Monotone, RateParity
-from .errors import zero_one_margin
+from .error_indicators import zero_one_margin
 from .losses import ZeroOne
 from .penalties import L0
 

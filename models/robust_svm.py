@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..builder import Builder
-from ..data import Array, check_data
+from ..arrays import Array
 from ..errors import InvalidInputError
-from ..model import Model, Rule
-from ..program import Program
-from ..result import Values
+from ..modelling.builder import Builder
+from ..modelling.data import check_data
+from ..modelling.model import Model, Rule
+from ..modelling.program import Program
+from ..protocol.result import Values
 from .losses import Ramp, check_ramp
 from .penalties import L2
 from .rules import Kernel, Linear

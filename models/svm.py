@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ..errors import InvalidInputError
-from ..model import Model
+from ..modelling.model import Model
 from .losses import Hinge
 from .penalties import L1, L2
 from .rules import Linear

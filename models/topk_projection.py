@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..builder import Builder
-from ..data import Array, finite_vector, positive_integer
-from ..program import Program
-from ..result import Values
+from ..arrays import Array
+from ..modelling.builder import Builder
+from ..modelling.data import finite_vector, positive_integer
+from ..modelling.problem import AsStated
+from ..modelling.program import Program
+from ..protocol.result import Values
 
 
 @dataclass(frozen=True, eq=False)
-class TopKProjection:
+class TopKProjection(AsStated):
     """See `topk_projection`."""
 
     alpha: Array
@@ -76,7 +78,7 @@ def topk_projection(alpha: Any, beta: Any, k: int) -> TopKProjection:
 
 
 @dataclass(frozen=True, eq=False)
-class VectorProjection:
+class VectorProjection(AsStated):
     """The nearest point p to v with 0 <= p_j <= cap (or sum(p)/k) and a fixed or limited sum. See its makers below."""
 
     v: Array

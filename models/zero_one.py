@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model import Constraint, Model
+from ..modelling.model import Constraint, Model
 from .losses import ZeroOne
 from .rules import Linear
 
@@ -25,7 +25,7 @@ def zero_one(
     Variables   w in R^d, b, error_i in {0, 1}
     Minimise    sum_i c_i error_i
     Subject to  error_i = 0  implies  y_i (w.x_i + b) >= 1
-                |w_j| <= K / max_i |x_ij - mean_j|,   |b + w.mean| <= R + 1       (normalisation; see models/errors.py)
+                |w_j| <= K / max_i |x_ij - mean_j|,   |b + w.mean| <= R + 1       (normalisation; see models/error_indicators.py)
     Size        n + d + 1 columns (n binary), n + 2 rows (n with an indicator)
     Reference   T. T. Nguyen, S. Sanner: Algorithms for Direct 0-1 Loss Optimization in Binary Classification.
                 ICML 2013, problem (8).

@@ -1,114 +1,179 @@
-"""The import arrows of the design, and what importing the package may load."""
+"""The plan of the house: which room may import which, what may be heavy, how large a file, folder or signature may be.
+
+Every import counts: at the top of a file, inside a function, or made through a string such as "mipclass.solving.driver:solve".
+Imports for type checkers alone do not, for they are never carried out.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+import statistics
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
-from mipclass import _PUBLIC
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
+LEAVES = {"errors", "arrays", "version"}
+BASE = LEAVES | {"protocol"}
+STATED = BASE | {"modelling", "models"}
+TOOLS = {"numeric", "reductions", "backends", "tree", "certificates"}
+SOLVED = STATED | TOOLS | {"methods", "checker", "files", "bridges", "solving"}
 
-BASE = {"errors", "options", "result", "run", "data", "registry", "__init__"}
-PROGRAM = BASE | {"program", "expression", "builder"}
-MODEL = PROGRAM | {"model", "parts", "points"}
-MODELS = MODEL | {"models"}
-TOOLS = {"projections", "reductions", "backends", "kernels", "tree", "files", "bridges"}
-METHODS = MODELS | TOOLS | {"methods", "certificate"}
-DRIVER = METHODS | {"driver", "verify"}
-FRONT = {
-    "__main__",
-    "cli",
-    "cli_output",
-    "commands",
-    "compare",
-    "estimators",
-    "infeasibility",
-    "metrics",
-    "outlier_curve",
-    "plots",
-    "report",
-    "reproduction",
-    "testing",
-    "thresholds",
-}
-"""Rooms at the front door: they may import every other, and no room behind the door imports them."""
-
-# room -> what its modules may import from the package; imports inside functions count like all others.
 ALLOWED = {
     "errors": set(),
-    "options": {"errors"},
-    "result": {"errors"},
-    "run": {"errors", "result"},
-    "data": {"errors"},
-    "registry": BASE | {"backends", "methods"},  # only names for type checking and tables of strings
-    "program": BASE | {"files", "bridges"},  # Program.write, to_pyomo ...: each opens its room when called
-    "expression": PROGRAM,
-    "builder": PROGRAM,
-    "points": PROGRAM,
-    "parts": MODEL,
-    "model": MODEL,
-    "models": MODELS,
-    "kernels": {"kernels"},
-    "reductions": PROGRAM | {"reductions"},
-    "backends": MODEL | TOOLS,
-    "tree": MODEL | TOOLS,
-    "files": MODEL | TOOLS,
-    "bridges": MODEL | TOOLS,
-    "methods": METHODS,
-    "certificate": MODELS | {"certificate"},  # reads what a Model states; writes and reads documents
-    "verify": {"errors", "certificate", "verify"},
-    "datasets": BASE | {"datasets", "synthetic"},
-    "synthetic": BASE,
-    "tables": BASE,
-    "fitted": BASE | {"tables"},
-    "saving": MODELS | {"certificate", "estimators", "fitted", "saving"},
-    "projections": BASE | {"kernels"},
-    "driver": DRIVER,
+    "arrays": set(),
+    "version": set(),
+    "protocol": LEAVES,
+    "modelling": BASE,
+    "models": STATED - {"models"},
+    "numeric": LEAVES,
+    "certificates": LEAVES,
+    "reductions": BASE | {"modelling"},
+    "backends": BASE | {"modelling", "numeric", "reductions"},
+    "tree": BASE | {"modelling"},
+    "files": BASE | {"modelling", "reductions"},
+    "bridges": BASE | {"modelling", "reductions"},
+    "methods": STATED | TOOLS,
+    "checker": STATED | {"certificates"},
+    "solving": SOLVED - {"solving"},
+    "analysis": SOLVED,
+    "datasets": LEAVES,
+    "estimators": SOLVED | {"analysis"},
+    "plots": SOLVED | {"analysis"},
+    "testing": SOLVED,
+    "app": SOLVED | {"analysis", "datasets", "estimators", "plots"},
+    "__main__": {"app"},
 }
+"""room -> the other rooms that its modules may import."""
+
+FAMILIES = {"zero_one", "exact", "polyhedral", "robust_svm", "outlier_svm", "tau_fpl"}
+NEIGHBOURS = {"exact": {"zero_one"}}
+"""Families of methods import nothing of each other, but for these."""
+
+LARGEST_FOLDER, LONGEST_MODULE, MEDIAN_MODULE, MOST_PARAMETERS = 20, 450, 150, 12
 
 
-def modules() -> list[tuple[str, Path]]:
-    """(room, file) of every module of the package."""
-    found = []
-    for path in sorted((ROOT / "mipclass").rglob("*.py")):
-        found.append((path.relative_to(ROOT / "mipclass").parts[0].removesuffix(".py"), path))
-    found += [("models", path) for path in sorted((ROOT / "models").rglob("*.py"))]
+@cache
+def modules() -> dict[str, Path]:
+    """Dotted name -> file, of every module of the package; models/ is mipclass.models."""
+    found = {}
+    for folder, prefix in ((ROOT / "mipclass", ("mipclass",)), (ROOT / "models", ("mipclass", "models"))):
+        for path in sorted(folder.rglob("*.py")):
+            parts = (*prefix, *path.relative_to(folder).with_suffix("").parts)
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 
 
-def imported_rooms(path: Path, package: tuple[str, ...]) -> set[str]:
-    """First part below `mipclass` of everything the file imports from the package."""
-    rooms = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def imports(name: str) -> set[str]:
+    """Modules of the package that the module imports, now, later or through a string."""
+    path = modules()[name]
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    found = set()
+    for node in _carried_out(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
-            stem = ".".join(part for part in (base, node.module or "") if part)
-            names = [f"{stem}.{alias.name}" for alias in node.names] if stem == "mipclass" else [stem]
-        else:
-            continue
-        rooms |= {name.split(".")[1] for name in names if name.startswith("mipclass.")}
-    return {_PUBLIC[room].split(":")[0].split(".")[1] if room in _PUBLIC else room for room in rooms}
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{stem}.{a.name}" if f"{stem}.{a.name}" in modules() else stem for a in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= {m[1] for m in [re.fullmatch(r"(mipclass(?:\.\w+)+)(?::\w+)?", node.value)] if m}
+    return {module for module in found if module in modules() and module != name}
 
 
-@pytest.mark.parametrize(
-    ("room", "path"), modules(), ids=lambda value: value.stem if isinstance(value, Path) else value
-)
-def test_import_arrows_go_one_way(room: str, path: Path) -> None:
-    if room == "__init__":
-        return
-    inside = path.relative_to(ROOT / "mipclass" if "mipclass" in path.relative_to(ROOT).parts[0] else ROOT)
-    package = ("mipclass", *inside.parts[:-1])
-    assert room in ALLOWED or room in FRONT, f"{room} is a new room: say in this file what it may import"
-    allowed = ALLOWED.get(room, {*ALLOWED, *FRONT})
-    stray = {name for name in imported_rooms(path, package) if not name.startswith("_")} - allowed
-    assert not stray, f"{path.relative_to(ROOT)} imports {sorted(stray)}; {room} may import {sorted(allowed)}"
+def _carried_out(tree: ast.AST) -> list[ast.AST]:
+    """All nodes but those under `if TYPE_CHECKING:` and docstrings."""
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            skipped |= {inner for statement in node.body for inner in ast.walk(statement)}
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(node.value)
+    return [node for node in ast.walk(tree) if node not in skipped]
+
+
+def room(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "mipclass"
+
+
+def family(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[2] if parts[1:2] == ["methods"] and len(parts) > 2 and parts[2] in FAMILIES else None
+
+
+INSIDE = [name for name in modules() if name != "mipclass"]
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_import_arrows_go_one_way(name: str) -> None:
+    here = room(name)
+    assert here in ALLOWED, f"{here} is a new room: say in this file what it may import"
+    stray = {other for other in imports(name) if room(other) not in ALLOWED[here] | {here}}
+    assert not stray, f"{name} imports {sorted(stray)}; {here} may import {sorted(ALLOWED[here])}"
+
+
+@pytest.mark.parametrize("name", [name for name in INSIDE if family(name)])
+def test_families_of_methods_have_walls(name: str) -> None:
+    own = family(name)
+    assert own is not None
+    stray = {other for other in imports(name) if family(other) not in {None, own} | NEIGHBOURS.get(own, set())}
+    assert not stray, f"{name} imports {sorted(stray)}"
+
+
+def test_there_are_no_import_cycles() -> None:
+    """The package's own __init__ is the front door: it names everything and nothing inside imports it."""
+    graph = nx.DiGraph([(name, other) for name in INSIDE for other in imports(name)])
+    assert "mipclass" not in graph
+    cycles = [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
+    assert not cycles
+
+
+def test_numba_is_imported_only_by_kernels() -> None:
+    """Files of kernels: all of numeric/, the folders `kernels` of the families, and the checker's own."""
+    for name, path in modules().items():
+        if re.search(r"^\s*(import|from) numba\b", path.read_text(), re.MULTILINE):
+            assert room(name) == "numeric" or ".kernels." in name or name == "mipclass.checker.box_kernel", name
+
+
+def test_rooms_files_and_signatures_stay_small() -> None:
+    folders: dict[Path, int] = {}
+    lengths = []
+    for name, path in modules().items():
+        folders[path.parent] = folders.get(path.parent, 0) + 1
+        text = path.read_text()
+        lengths.append(text.count("\n"))
+        assert lengths[-1] <= LONGEST_MODULE, f"{name} has {lengths[-1]} lines"
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+                count = len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
+                assert count <= MOST_PARAMETERS, f"{name}.{node.name} takes {count} parameters"
+    assert statistics.median(lengths) <= MEDIAN_MODULE
+    assert not {str(folder): count for folder, count in folders.items() if count > LARGEST_FOLDER + 1}  # and __init__
+
+
+def _public(tree: ast.AST, prefix: str) -> list[tuple[str, bool]]:
+    """(dotted name, has a docstring) of public functions, classes and methods; overriding methods may inherit theirs."""
+    found = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            found.append((f"{prefix}.{node.name}", ast.get_docstring(node) is not None))
+    return found
+
+
+def test_public_functions_and_classes_are_documented() -> None:
+    missing = []
+    for name, path in modules().items():
+        tree = ast.parse(path.read_text())
+        missing += [name] if ast.get_docstring(tree) is None else []
+        missing += [full for full, documented in _public(tree, name) if not documented]
+    assert not missing, f"{len(missing)} without a docstring: {missing[:20]}"
 
 
 def test_importing_the_package_is_light() -> None:

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..errors import OptionError, SolverNotFoundError
-from ..options import Option, Options
-from ..program import Array, Feature, Program
-from ..result import Status
-from ..run import Run
+from ..modelling.program import Feature, Program
+from ..protocol.options import Option, Options
+from ..protocol.result import Status
+from ..protocol.run import Run
 from .base import Backend, Family, Solution, without_objective
 from .kkt import checked_solution
 

@@ -1,6 +1,6 @@
 """HiGHS: LP, convex QP and MIP; the embedded default.
 
-Facts this file relies on (highspy 1.15; tests/test_highs.py checks them): after an error `getSolution` still hands out a
+Facts this file relies on (highspy 1.15; tests/backends/test_highs.py checks them): after an error `getSolution` still hands out a
 stale point, so a point is read only under a status that allows it; an unbounded QP is called optimal (its solver adds a tiny
 square), so a QP's multipliers are checked.
 """
@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..errors import OptionError
-from ..options import Option, Options, number, one_of
-from ..program import Array, Feature, Program
-from ..result import Status
-from ..run import Run
-from .base import Backend, Hooks, Solution, check_hooks_without_cuts
+from ..modelling.program import Feature, Program
+from ..protocol.hooks import Hooks, check_hooks_without_cuts
+from ..protocol.options import Option, Options, number, one_of
+from ..protocol.result import Status
+from ..protocol.run import Run
+from .base import Backend, Solution
 from .highs_object import STATUS, HighsError, check, end_threads, farkas_ray, load, set_threads
 from .kkt import residuals
 from .linear_session import LinearSession

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..program import Array, Program
+from ..arrays import Array
+from ..modelling.program import Program
+from ..protocol.result import Status
+from ..protocol.run import Run
 from ..reductions.indicator_to_bigm import IndicatorToBigM
-from ..result import Status
-from ..run import Run
 from .highs import HighsBackend
 from .highs_object import check, load
 

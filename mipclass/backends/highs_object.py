@@ -1,6 +1,6 @@
 """A HiGHS object that holds a Program: loading, statuses, threads. What `highs` and `linear_session` share.
 
-Facts (highspy 1.15; tests/test_highs.py checks them): an empty integrality array empties the model without an error, so a
+Facts (highspy 1.15; tests/backends/test_highs.py checks them): an empty integrality array empties the model without an error, so a
 full one is always passed and every status is checked; only the lower triangle of a Hessian is read; the threads of a run
 outlive it and hang a forked child, so they are ended after each run that used more than one.
 """
@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..errors import MipclassError
-from ..program import Array, Program
-from ..result import Status
+from ..modelling.program import Program
+from ..protocol.result import Status
 
 STATUS = {
     "kOptimal": Status.OPTIMAL,

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..program import Array, Program
-from ..result import Status
-from ..run import Run
+from ..arrays import Array
+from ..modelling.program import Program
+from ..protocol.result import Status
+from ..protocol.run import Run
 from .base import Solution
 
 

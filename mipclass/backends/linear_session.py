@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..program import Array, Program
-from ..result import Status
-from ..run import Run
+from ..arrays import Array
+from ..modelling.program import Program
+from ..protocol.result import Status
+from ..protocol.run import Run
 from .base import Solution
 from .highs_object import STATUS, HighsError, check, farkas_ray, load, set_threads
 
@@ -22,7 +23,7 @@ class LinearSession:
     (204 against 1761 iterations in a measurement).
 
     >>> from mipclass.backends.linear_session import LinearSession
-    >>> from mipclass.builder import Builder
+    >>> from mipclass.modelling.builder import Builder
     >>> build = Builder(); x = build.variables("x", 2, lower=0); build.subject_to("r", x.sum() >= 1); build.minimize(x.sum())
     >>> lp = LinearSession(build.build())
     >>> lp.solve().objective

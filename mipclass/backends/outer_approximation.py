@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..errors import UnsupportedProgramError
-from ..program import Array, Block, Program
-from ..result import Status, relative_gap
-from ..run import Run
-from .base import Hooks, Solution
+from ..modelling.program import Block, Program
+from ..protocol.hooks import Hooks
+from ..protocol.result import Status, relative_gap
+from ..protocol.run import Run
+from .base import Solution
 from .highs import HighsBackend, configure, give_start, run_watched
 from .highs_object import STATUS, check, end_threads, load
 from .square_root import square_root

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..options import Option, Options, number, one_of
-from ..program import Array, Feature, Program
-from ..result import Status
-from ..run import Run
+from ..arrays import Array
+from ..modelling.program import Feature, Program
+from ..protocol.options import Option, Options, number, one_of
+from ..protocol.result import Status
+from ..protocol.run import Run
 from .base import Backend, Solution, without_objective
 from .kkt import checked_solution, proves_infeasible
 

@@ -15,11 +15,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..errors import SolverNotFoundError
-from ..options import Option, Options
-from ..program import Array, Feature, Program
-from ..result import Status
-from ..run import Run
+from ..modelling.program import Feature, Program
+from ..protocol.options import Option, Options
+from ..protocol.result import Status
+from ..protocol.run import Run
 from .base import Backend, Family, Solution, StoppedBuilding, keep_building
 from .kkt import residuals
 

@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..errors import OptionError
-from ..options import Option, Options, number
-from ..program import Array, Feature, Program
-from ..result import Status
-from ..run import Run
-from .base import Backend, Solution, StoppedBuilding, check_hooks, keep_building
+from ..modelling.program import Feature, Program
+from ..protocol.hooks import check_hooks
+from ..protocol.options import Option, Options, number
+from ..protocol.result import Status
+from ..protocol.run import Run
+from .base import Backend, Solution, StoppedBuilding, keep_building
 from .square_root import square_root
 
 STATUS = {

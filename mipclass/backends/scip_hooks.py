@@ -23,9 +23,10 @@ from pyscipopt import (
 )
 from pyscipopt.scip import Expr, ExprCons, Term
 
-from ..program import Array, Program
-from ..run import Run
-from .base import Cut, Hooks
+from ..arrays import Array
+from ..modelling.program import Program
+from ..protocol.hooks import Cut, Hooks
+from ..protocol.run import Run
 from .scip import half_square
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from ..program import Program
+from ..modelling.program import Program
 
 
 def square_root(program: Program) -> sp.csr_array | None:

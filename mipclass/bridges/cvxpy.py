@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..errors import InvalidInputError, UnsupportedProgramError
-from ..program import Array, Block, Program
+from ..modelling.problem import AsStated
+from ..modelling.program import Block, Program
+from ..protocol.result import Values
 from ..reductions.indicator_to_bigm import IndicatorToBigM
-from ..result import Values
 
 # -- to CVXPY ---------------------------------------------------------------------------------------------------------------
 
@@ -130,7 +132,7 @@ def from_cvxpy(problem: Any) -> Program:
 
 
 @dataclass
-class CvxpyProblem:
+class CvxpyProblem(AsStated):
     """A cvxpy Problem as a Problem of ours: solved as a Program, with the values put back into its variables."""
 
     problem: Any

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import Array
 from ..errors import InvalidInputError, UnsupportedProgramError
-from ..program import Array, Block, Program
+from ..modelling.problem import AsStated
+from ..modelling.program import Block, Program
+from ..protocol.result import Values
 from ..reductions.indicator_to_bigm import IndicatorToBigM
-from ..result import Values
 
 # -- to Pyomo ---------------------------------------------------------------------------------------------------------------
 
@@ -193,7 +195,7 @@ def from_pyomo(model: Any) -> Program:
 
 
 @dataclass
-class PyomoProblem:
+class PyomoProblem(AsStated):
     """A ConcreteModel as a Problem: solved as a Program, with the values put back into the model's variables."""
 
     model: Any

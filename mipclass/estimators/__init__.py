@@ -1,1 +1,11 @@
-"""scikit-learn estimators, one file each."""
+"""scikit-learn classifiers, one for each paper's model."""
+
+ESTIMATORS = {
+    "OutlierPathSVC": "mipclass.estimators.outlier_path:OutlierPathSVC",
+    "PolyhedralClassifier": "mipclass.estimators.polyhedral:PolyhedralClassifier",
+    "RGDTreeOneClass": "mipclass.estimators.rgd_tree:RGDTreeOneClass",
+    "RGDTreeSVC": "mipclass.estimators.rgd_tree:RGDTreeSVC",
+    "TauFPLClassifier": "mipclass.estimators.tau_fpl:TauFPLClassifier",
+    "ZeroOneClassifier": "mipclass.estimators.zero_one:ZeroOneClassifier",
+}
+"""Class name -> where the class lives; nothing is imported until one is asked for."""

@@ -11,16 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..data import Array
-from ..driver import solve
+from ..arrays import Array, Positions
 from ..errors import InvalidInputError, MipclassWarning
-from ..methods.solution_path import OutlierPath
+from ..methods.robust_svm.solution_path import OutlierPath
 from ..models.robust_svm import check_C, robust_svm
 from ..models.rules import Kernel
+from ..solving.driver import solve
 from .base import BinaryClassifier
 from .splits import row_hashes, split
-
-Index = NDArray[np.intp]
 
 MOST_DENSE_ENTRIES = 500_000_000  # 4 GB; the path works on dense rows or on the kernel matrix
 
@@ -121,8 +119,8 @@ class OutlierPathSVC(BinaryClassifier):
     # ---- choosing ----------------------------------------------------------------------------------------------
 
     def _choose(
-        self, X: Any, y: Any, weights: Array, order: Index, costs: list[float], seed: int
-    ) -> tuple[float, float, Index]:
+        self, X: Any, y: Any, weights: Array, order: Positions, costs: list[float], seed: int
+    ) -> tuple[float, float, Positions]:
         """The parameter and C with the fewest weighted errors on points that were held out."""
         folds = self._folds(X, y, weights, order, seed)
         if not folds:  # too few distinct points to hold any out: stay at the plain SVM
@@ -138,7 +136,7 @@ class OutlierPathSVC(BinaryClassifier):
         training = order if self.refit or self.selection == "cv" else folds[0][0]
         return value, cost, training
 
-    def _folds(self, X: Any, y: Any, weights: Array, order: Index, seed: int) -> list[tuple[Index, Index]]:
+    def _folds(self, X: Any, y: Any, weights: Array, order: Positions, seed: int) -> list[tuple[Positions, Positions]]:
         hashes = self._hashes(X)[order]
         groups = y[order]
         if self.selection == "validation":
@@ -161,7 +159,9 @@ class OutlierPathSVC(BinaryClassifier):
             if weights[held].sum() > 0 and all(weights[train][y[train] == c].sum() > 0 for c in self.classes_)
         ]
 
-    def _curve(self, X: Any, y: Any, weights: Array, train: Index, held: Index, cost: float) -> tuple[Array, Array]:
+    def _curve(
+        self, X: Any, y: Any, weights: Array, train: Positions, held: Positions, cost: float
+    ) -> tuple[Array, Array]:
         """(values of the parameter, weighted errors on `held`) along the path fitted to `train`."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MipclassWarning)  # of candidates; the final fit may still warn
@@ -183,7 +183,7 @@ class OutlierPathSVC(BinaryClassifier):
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
-    def _fit_rows(self, X: Any, y: Any, weights: Array, rows: Index, value: float, cost: float) -> None:
+    def _fit_rows(self, X: Any, y: Any, weights: Array, rows: Positions, value: float, cost: float) -> None:
         if self.path == "s" and not np.isfinite(value):
             value = -1e300
         result = self._solve(X, y, weights, rows, value, cost)
@@ -207,7 +207,7 @@ class OutlierPathSVC(BinaryClassifier):
         elif self.kernel != "precomputed":
             self._support_points = X[self.support_]
 
-    def _solve(self, X: Any, y: Any, weights: Array, rows: Index, value: float, cost: float) -> Any:
+    def _solve(self, X: Any, y: Any, weights: Array, rows: Positions, value: float, cost: float) -> Any:
         theta, s = (value, 0.0) if self.path == "theta" else (0.0, value)
         part = X[np.ix_(rows, rows)] if self.kernel == "precomputed" else X[rows]
         how: dict[str, Any] = {"intercept": "penalised" if self.fit_intercept else False}
@@ -270,7 +270,7 @@ class OutlierPathSVC(BinaryClassifier):
         """Fingerprints of the points; a precomputed matrix has none that survive reordering, so its row numbers serve."""
         return np.arange(len(X), dtype=np.uint64) if self.kernel == "precomputed" else row_hashes(X)
 
-    def _canonical_order(self, X: Any, y: Any) -> Index:
+    def _canonical_order(self, X: Any, y: Any) -> Positions:
         """An order that the points decide: copies, weights and shuffles of the same data then give the same fit."""
         return np.lexsort((y == self.classes_[1], self._hashes(X)))
 

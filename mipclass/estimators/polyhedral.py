@@ -8,12 +8,12 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..data import Array
-from ..driver import solve
+from ..arrays import Array
 from ..errors import InvalidInputError
 from ..models.polyhedral import polyhedral
 from ..models.rules import Polyhedron
-from ..result import Result
+from ..protocol.result import Result
+from ..solving.driver import solve
 from .base import BinaryClassifier
 
 

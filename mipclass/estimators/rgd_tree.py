@@ -12,11 +12,11 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..data import Array
-from ..driver import solve
+from ..arrays import Array
 from ..errors import InvalidInputError
 from ..models.outlier_svm import outlier_svm
-from ..result import Result
+from ..protocol.result import Result
+from ..solving.driver import solve
 from .base import LinearClassifier
 
 Fraction = float | Mapping[Any, float]

@@ -12,15 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..data import row_blocks
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from ..arrays import Array, Positions
+from ..modelling.data import row_blocks
 
 
 def row_hashes(X: Any) -> NDArray[np.uint64]:
     """Fingerprints of the rows of a dense matrix (also a memory map or Dask array) or a CSR matrix."""
-    from ..kernels.row_hash import hash_dense, hash_sparse
+    from ..numeric.row_hash import hash_dense, hash_sparse
 
     out = np.zeros(X.shape[0], dtype=np.uint64)
     zero = np.array(-0.0).view(np.uint64)[()]
@@ -46,10 +44,10 @@ def merge(X: Any, y_pm1: Array, weights: Array) -> tuple[Any, Array, Array]:
     return X[rows], y_pm1[rows], np.bincount(inverse, weights=weights[kept]).astype(np.float64)
 
 
-def split(hashes: NDArray[np.uint64], groups: NDArray[Any], share: float, seed: int) -> tuple[Index, Index]:
+def split(hashes: NDArray[np.uint64], groups: NDArray[Any], share: float, seed: int) -> tuple[Positions, Positions]:
     """(first, rest): about `share` of the distinct points of each group, and the others; both sides get at least one
     distinct point of each group that has two."""
-    from ..kernels.row_hash import shuffle_keys
+    from ..numeric.row_hash import shuffle_keys
 
     keys = np.empty_like(hashes)
     shuffle_keys(hashes, seed, keys)

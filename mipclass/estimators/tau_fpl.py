@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 
-from ..data import Array, is_lazy, row_blocks
-from ..driver import solve
-from ..errors import InvalidInputError, MipclassWarning
-from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
-from ..result import Result
-from ..thresholds import (
+from ..analysis.thresholds import (
     check_rate,
     clear_of_rounding,
     rank_threshold,
@@ -25,6 +20,12 @@ from ..thresholds import (
     umbrella_order,
     umbrella_threshold,
 )
+from ..arrays import Array
+from ..errors import InvalidInputError, MipclassWarning
+from ..modelling.data import is_lazy, row_blocks
+from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
+from ..protocol.result import Result
+from ..solving.driver import solve
 from .base import BinaryClassifier
 from .splits import merge, row_hashes, split
 

@@ -10,11 +10,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
-from ..driver import solve
 from ..errors import InvalidInputError
-from ..model import Constraint, Model
+from ..modelling.model import Constraint, Model
 from ..models.zero_one import zero_one
-from ..result import Result
+from ..protocol.result import Result
+from ..solving.driver import solve
 from .base import LinearClassifier
 
 MOST_ENUMERATED = 1_000_000_000  # pencils x rows x coordinates that pcs goes through in about a second

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from ..errors import InvalidInputError, ReadError
-from ..program import Program
+from ..modelling.program import Program
 
 __all__ = ["read", "write"]
 

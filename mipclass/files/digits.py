@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..program import Array
+from ..arrays import Array
 
 INFINITE = 1e30  # how files say "no bound" where a number must stand; every reader takes it for infinite or harmless
 _SAFE_INTEGER = 1e15

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..program import Array
+from ..arrays import Array
 from .digits import signed, texts
 from .names import NO_ROWS, OBJECTIVE
 from .portable import Portable, remarks, widest

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..program import Block, Indicators, Program
+from ..modelling.program import Block, Indicators, Program
 from ..reductions.constant_to_column import COLUMN
 from .digits import INFINITE
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..program import Program
+from ..modelling.program import Program
 from ..reductions.constant_to_column import COLUMN, ConstantToColumn
 from ..reductions.indicator_to_bigm import IndicatorToBigM
 from ..reductions.ranged_to_pairs import RangedToPairs

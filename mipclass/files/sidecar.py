@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import MipclassWarning
-from ..program import Block, Indicators, Program
+from ..modelling.program import Block, Indicators, Program
 from .portable import Portable
 
 FORMAT = "mipclass names"

@@ -1,16 +1,28 @@
-"""What a method is: an algorithm that matches a model's normal form and returns an Outcome."""
+"""What a method is: an algorithm that matches a problem's normal form and solves the form."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
 
-from ..options import Options
-from ..result import Outcome
-from ..run import Run
+from ..modelling.problem import Problem
+from ..protocol.options import Options
+from ..protocol.result import Outcome
+from ..protocol.run import Run
+
+Form = TypeVar("Form")
+"""A method's own normal form of a problem: what it solves, with what is dear computed at most once."""
 
 
-class Method(ABC):
+@dataclass(frozen=True)
+class Refusal:
+    """Why a method does not take a problem, and what to use instead."""
+
+    reason: str
+
+
+class Method(ABC, Generic[Form]):
     """A paper's algorithm, run by the driver exactly like a solver.
 
     Class attributes
@@ -24,14 +36,14 @@ class Method(ABC):
     promise: ClassVar[str]
     options: ClassVar[Options] = {}
 
-    @abstractmethod
-    def refuses(self, problem: Any) -> str | None:
-        """None when this method can solve `problem`; otherwise the reason, with the remedy."""
+    def match(self, problem: Problem) -> Form | Refusal:
+        """The problem in this method's normal form, or the reason why it has none.
 
-    def prefers(self, problem: Any) -> bool:
-        """Whether solver="auto" should choose this method for a problem that it does not refuse."""
-        return True
+        Matching is cheap: a form computes what is dear (dense, merged or whitened data) when it is first asked for it.
+        """
+        reason = self.refuses(problem)  # TRANSITION
+        return problem if reason is None else Refusal(reason)  # type: ignore[return-value]
 
     @abstractmethod
-    def solve(self, problem: Any, run: Run) -> Outcome:
-        """Solve within `run`'s limits; return the incumbent with an honest status and claim."""
+    def solve(self, form: Form, run: Run) -> Outcome:
+        """Solve the form within `run`'s limits; return the incumbent with an honest status and claim."""

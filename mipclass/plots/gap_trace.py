@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..result import Result, Trace
+from ..protocol.result import Result, Trace
 from .axes import axes_of
 
 

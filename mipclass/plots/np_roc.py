@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..analysis.thresholds import check_rate
+from ..arrays import Array
 from ..errors import InvalidInputError
-from ..thresholds import check_rate
-
-Array = NDArray[np.float64]
 
 
 @dataclass
@@ -67,7 +66,7 @@ class NPRocDisplay:
     ) -> NPRocDisplay:  # fmt: skip
         from scipy.stats import beta
 
-        from ..metrics import positive_mask
+        from ..analysis.metrics import positive_mask
 
         check_rate("tau", tau)
         check_rate("delta", delta)

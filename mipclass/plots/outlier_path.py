@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Array
+from ..arrays import Array
 from ..errors import InvalidInputError
 from .axes import axes_of
 

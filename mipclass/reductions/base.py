@@ -17,7 +17,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..program import Array, Program
+from ..arrays import Array
+from ..modelling.program import Program
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..program import Program
+from ..modelling.program import Program
 from .base import Receipt, Reduction
 
 

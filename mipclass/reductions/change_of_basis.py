@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..program import Array, Block, Program
+from ..arrays import Array
+from ..modelling.program import Block, Program
 from .base import Receipt, Reduction
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..program import Block, Program
+from ..modelling.program import Block, Program
 from .base import Receipt, Reduction
 
 COLUMN = "objective_constant"

@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import UnsupportedProgramError
-from ..program import Array, Block, Indicators, Program
+from ..modelling.program import Block, Indicators, Program
 from .base import Receipt, Reduction
 
 

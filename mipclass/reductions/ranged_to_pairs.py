@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..program import Block, Indicators, Program
+from ..modelling.program import Block, Indicators, Program
 from .base import Receipt, Reduction
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..backends.base import Backend
-from ..program import Feature
+from ..modelling.program import Feature
 from . import common_cases, continuous_cases, integer_cases
 from .case import TOLERANCES, Case, Tolerance
 from .programs import hard_mip, line_rule, random_box_qp, random_integer_program, random_lp

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..backends.base import Backend, Solution
 from ..backends.kkt import residuals
-from ..options import resolve_options
-from ..program import Program
-from ..result import Status
-from ..run import Run
+from ..modelling.program import Program
+from ..protocol.options import resolve_options
+from ..protocol.result import Status
+from ..protocol.run import Run
 
 LIMITS = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..backends.base import Backend
-from ..program import Feature, Program
-from ..result import Status
+from ..modelling.program import Feature, Program
+from ..protocol.result import Status
 from .case import LIMITS, Case, require
 from .programs import random_box_qp, random_integer_program, random_lp
 

@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..backends.kkt import proves_infeasible
-from ..builder import Builder
-from ..expression import ranged
-from ..result import Status
+from ..modelling.builder import Builder
+from ..modelling.expression import ranged
+from ..protocol.result import Status
 from .case import LIMITS, Case, require
 from .programs import bare, random_box_qp, random_lp
 from .truth import best_active_set, best_vertex

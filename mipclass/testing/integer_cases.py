@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..builder import Builder
-from ..expression import ranged
-from ..result import Status
+from ..modelling.builder import Builder
+from ..modelling.expression import ranged
+from ..protocol.result import Status
 from .case import Case, require
 from .programs import hard_mip, line_rule, random_integer_program
 from .truth import best_integer_point, fewest_errors_on_a_line

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..builder import Builder
-from ..program import Array, Program
+from ..arrays import Array
+from ..modelling.builder import Builder
+from ..modelling.program import Program
 
 
 def random_lp(seed: int) -> Program:

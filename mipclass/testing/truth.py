@@ -7,7 +7,8 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..program import Array, Program
+from ..arrays import Array
+from ..modelling.program import Program
 
 
 def best_vertex(program: Program) -> float:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import Hooks
+from ..arrays import Array
+from ..protocol.hooks import Hooks
 
 FREE = -1
 Decisions = NDArray[np.int8]
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

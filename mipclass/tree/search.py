@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..result import Status
-from ..run import Run
+from ..protocol.result import Status
+from ..protocol.run import Run
 from .rules import FREE, Decisions, Incumbent, Rules
 
 REPORT_SECONDS = 0.1

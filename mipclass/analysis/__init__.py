@@ -1,0 +1,1 @@
+"""Questions about problems and answers: why infeasible, how wide, which threshold, which metric."""

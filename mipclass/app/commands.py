@@ -1,0 +1,97 @@
+"""From the command line's words to estimators and declared models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import models
+from ..errors import InvalidInputError
+from .tables import Table
+
+DECLARED = ("zero-one", "hinge", "hinge-l1", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
+DEFAULT_SECONDS = 60.0
+"""For a proof on the command line when no --time-limit is given; the incumbent and its bound come back then."""
+ESTIMATED = ("zero-one", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
+
+
+def constraints_for(fpr: float | None, max_features: int | None, integer: bool) -> list[models.Constraint]:
+    constraints: list[models.Constraint] = []
+    if fpr is not None:
+        constraints.append(models.FalsePositiveRate(at_most=fpr))
+    if max_features is not None:
+        constraints.append(models.MaxFeatures(max_features))
+    if integer:
+        constraints.append(models.IntegerCoefficients())
+    return constraints
+
+
+def _one_of(model: str, known: tuple[str, ...]) -> None:
+    if model not in known:
+        raise InvalidInputError(f"--model must be one of {', '.join(known)}; got {model!r}.")
+
+
+def estimator_for(
+    model: str,
+    solver: str,
+    time_limit: float | None,
+    fpr: float | None,
+    max_features: int | None,
+    integer: bool,
+    progress: bool,
+) -> Any:
+    """The estimator behind `mipclass fit`; options that a model does not know are refused."""
+    from ..estimators.outlier_path import OutlierPathSVC
+    from ..estimators.polyhedral import PolyhedralClassifier
+    from ..estimators.rgd_tree import RGDTreeSVC
+    from ..estimators.tau_fpl import TauFPLClassifier
+    from ..estimators.zero_one import ZeroOneClassifier
+
+    _one_of(model, ESTIMATED)
+    if model == "zero-one":
+        constraints = constraints_for(fpr, max_features, integer)
+        if solver == "auto":
+            # What was asked for is an answer with a bound; the special search proves most, MIP takes every constraint.
+            solver = "highs" if max_features is not None or integer else "exact"
+            time_limit = DEFAULT_SECONDS if time_limit is None else time_limit
+        return ZeroOneClassifier(solver, subject_to=constraints, time_limit=time_limit, progress=progress)
+    if max_features is not None or integer or (fpr is not None and model != "tau-fpl"):
+        raise InvalidInputError(
+            f"--model {model} takes no --max-features, --integer or --fpr; --model zero-one takes all three."
+        )
+    if solver != "auto" and model != "polyhedral":
+        raise InvalidInputError(f"--model {model} has its own algorithm; leave --solver at auto.")
+    if model == "polyhedral":
+        return PolyhedralClassifier(solver="slp" if solver == "auto" else solver, time_limit=time_limit)
+    if model == "tau-fpl":
+        return TauFPLClassifier(tau=0.05 if fpr is None else fpr)
+    if model == "outlier-svm":
+        return RGDTreeSVC(time_limit=time_limit, progress=progress)
+    return OutlierPathSVC()
+
+
+def declared(
+    table: Table, model: str, fpr: float | None, max_features: int | None, integer: bool, C: float
+) -> models.Model:
+    """The Model that the options describe, in the units of the file."""
+    _one_of(model, DECLARED)
+    if table.y is None:
+        raise InvalidInputError("name the label column with --target.")
+    constraints = constraints_for(fpr, max_features, integer)
+    if model in ("zero-one", "hinge", "hinge-l1"):
+        objectives = {
+            "zero-one": 1.0 * models.ZeroOne(),
+            "hinge": 0.5 * models.L2() + C * models.Hinge(),
+            "hinge-l1": models.L1() + C * models.Hinge(),
+        }
+        return models.Model(
+            table.X, table.y, minimize=objectives[model], subject_to=constraints, feature_names=table.feature_names
+        )
+    if constraints and model != "tau-fpl":
+        raise InvalidInputError(f"--model {model} takes no --fpr, --max-features or --integer.")
+    if model == "polyhedral":
+        return models.polyhedral(table.X, table.y, 2, feature_names=table.feature_names)
+    if model == "robust-svm":
+        return models.robust_svm(table.X, table.y, C=C, theta=0.0, s=0.0, feature_names=table.feature_names)
+    if model == "outlier-svm":
+        return models.outlier_svm(table.X, table.y, 0.1, feature_names=table.feature_names)
+    return models.tau_fpl(table.X, table.y, 0.05 if fpr is None else fpr, feature_names=table.feature_names)

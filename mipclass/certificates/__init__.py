@@ -1,0 +1,1 @@
+"""What a proof looks like on disk."""

@@ -1,0 +1,143 @@
+"""The independent checker of certificates: exact arithmetic, and nothing of the search that found the proof.
+
+`mipclass.verify(certificate, X, y)` answers with a Verdict: accepted or not, what is proven, and, for a
+certificate that is rejected, why and where. Docs: docs/certificates.md.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from .arithmetic import Rejected, field, rational
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checker found. True in a condition when the certificate was accepted.
+
+    lower, upper : proven limits of the optimum (None when rejected; `upper` also when the certificate holds no rule).
+    reason, place : why and where it was rejected; empty otherwise.
+    nodes : size of the tree that was checked.
+    """
+
+    accepted: bool
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    reason: str = ""
+    place: str = ""
+    nodes: int = 0
+
+    @property
+    def optimal(self) -> bool:
+        """The rule in the certificate is proven to be optimal."""
+        return self.accepted and self.upper is not None and self.lower == self.upper
+
+    def __bool__(self) -> bool:
+        return self.accepted
+
+    def __str__(self) -> str:
+        if not self.accepted:
+            return f"rejected at {self.place}: {self.reason}"
+        upper = "no rule" if self.upper is None else f"a rule with loss {_show(self.upper)}"
+        ending = "; the rule is optimal" if self.optimal else ""
+        return f"accepted: no rule has a loss below {_show(self.lower)}, {upper}{ending}"
+
+
+def _show(value: Fraction | None) -> str:
+    return "-" if value is None else f"{float(value):.10g}"
+
+
+def verify(certificate: Any, X: Any, y: Any) -> Verdict:
+    """Check a certificate against the data it is about.
+
+    Parameters
+    ----------
+    certificate : a Certificate, its JSON content as a dict, JSON text, or the path of a file.
+    X : (n, d) numbers, as they were when the certificate was made.   y : n labels of two kinds.
+    """
+    try:
+        content = _content(certificate)
+        return _check(content, X, y)
+    except Rejected as fault:
+        return Verdict(False, reason=fault.reason, place=fault.place)
+
+
+def check(certificate: Any, problem: Any) -> Verdict:
+    """Check a certificate against a Model: its data, and that it states this problem and no other."""
+    from ..certificates.certificate import margin_statement_of, statement_of
+
+    try:
+        content = _content(certificate)
+        statement = margin_statement_of(problem) if _is_margin(content) else statement_of(problem)
+        stated = json.loads(json.dumps(statement.content()))
+        if field(content, "problem", "problem") != stated:
+            raise Rejected("problem", "the certificate states another problem than the model")
+        return _check(content, problem.X, problem.y_pm1, signed=True)
+    except Rejected as fault:
+        return Verdict(False, reason=fault.reason, place=fault.place)
+
+
+def _content(certificate: Any) -> Any:
+    content = getattr(certificate, "content", certificate)
+    if isinstance(content, Path) or (isinstance(content, str) and not content.lstrip().startswith("{")):
+        content = Path(content).read_text(encoding="utf-8")
+    if isinstance(content, str):
+        try:
+            content = json.loads(content)
+        except json.JSONDecodeError as err:
+            raise Rejected("format", f"not a JSON document ({err})") from err
+    return content
+
+
+def _is_margin(content: Any) -> bool:
+    stated = content.get("problem") if isinstance(content, dict) else None
+    return isinstance(stated, dict) and stated.get("kind") == "maximum margin"
+
+
+def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
+    from .problem import check_rows, check_rule, read_problem
+
+    if signed and isinstance(content, dict) and isinstance(content.get("data"), dict):
+        content = {**content, "data": {**content["data"], "positive": "larger"}}
+    if _is_margin(content):
+        from .margin import check_margin
+
+        reached = check_margin(content, X, y)
+        return Verdict(True, lower=reached[0], upper=reached[1])
+    problem = read_problem(content, X, y)
+    upper = None
+    if field(content, "upper", "upper") is not None:
+        upper = check_rule(content["upper"], problem)
+    lower = field(content, "lower", "lower")
+    claimed = rational(field(lower, "bound", "lower"), "lower, bound")
+    kind = field(lower, "kind", "lower")
+    nodes = 0
+    if kind == "trivial":
+        proven = Fraction(0)
+        if problem.is_plain:
+            proven = check_rows(lower, problem, cancel=True).constant
+    elif kind == "box":
+        if not problem.is_plain:
+            raise Rejected("lower", "a box proof is about the plain 0-1 loss only")
+        from .box import check_box
+
+        rows = check_rows(lower, problem, cancel=True)
+        whole, nodes = check_box(
+            field(lower, "proof", "lower"), [problem.signed_row(i) for i in rows.points], rows.weights, "box tree"
+        )
+        proven = rows.constant + rows.unit * whole
+    elif kind == "iis":
+        from .iis import check_iis
+
+        proven, nodes = check_iis(lower, problem)
+    else:
+        raise Rejected("lower", f"proofs of kind {kind!r} are not known to this checker")
+    if claimed > proven:
+        raise Rejected("lower", f"the proof gives {proven}, the certificate claims {claimed}")
+    if upper is not None and claimed > upper:
+        raise Rejected("lower", "the bound exceeds the loss of the certificate's own rule")
+    return Verdict(True, lower=claimed, upper=upper, nodes=nodes)

@@ -1,1 +1,0 @@
-"""Numba kernels: arrays in, arrays out. They validate nothing; the boundary did."""

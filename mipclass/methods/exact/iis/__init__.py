@@ -1,0 +1,1 @@
+"""Branch and cut over irreducible infeasible subsystems (IIS) of points."""

@@ -1,0 +1,158 @@
+"""The covering LP over the infeasible subsystems found so far, kept warm, with the rows that no longer matter put aside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ....arrays import Array
+from ....backends.highs import LinearSession
+from ....modelling.builder import Builder
+from ....protocol.result import Status
+from ....protocol.run import Run
+from .cover import CoverData
+from .separator import Support
+
+FEW_ROWS = 1200
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """The LP's answer at a node. Infeasible: `cover` is None and the multipliers prove it (a ray, to be scaled up)."""
+
+    value: float
+    cover: Array | None
+    supports: NDArray[np.intp]
+    multipliers: Array
+    limit_multipliers: Array
+
+
+class Master:
+    """min costs.e over e >= 0, limits and chosen supports. `supports` is the pool of all of them; `rows` those in the LP."""
+
+    def __init__(self, data: CoverData) -> None:
+        self.data = data
+        self.run: Run | None = None  # brings the time limit into a single LP
+        self.supports: list[Support] = []
+        self.index: dict[Support, int] = {}
+        self.pool = sp.csr_array((0, data.n))
+        self.refused = np.zeros(0, dtype=np.intp)  # of the pool: not infeasible after all
+        self._fixed = np.zeros(data.n, dtype=np.int8)  # -1 right, +1 wrong, 0 free
+        self._load(np.zeros(0, dtype=np.intp))
+
+    def _load(self, rows: NDArray[np.intp]) -> None:
+        build = Builder("cover")
+        e = build.variables("e", self.data.n, lower=0.0)
+        build.minimize(self.data.costs.astype(np.float64) @ e)
+        for k, (coefficients, at_most) in enumerate(self.data.limits):
+            build.subject_to(f"limit{k}", coefficients @ e <= at_most)
+        self.lp = LinearSession(build.build())
+        self.rows = np.zeros(0, dtype=np.intp)
+        self._purge_at = FEW_ROWS
+        self._add_rows(rows)
+        fixed = np.flatnonzero(self._fixed)
+        if len(fixed):
+            self.lp.set_column_bounds(fixed, self._lower(fixed), self._upper(fixed))
+
+    def _add_rows(self, rows: NDArray[np.intp]) -> None:
+        rows = rows[~np.isin(rows, self.refused)]
+        if len(rows):
+            self.lp.add_rows(self.pool[rows], 1.0, np.inf)
+            self.rows = np.concatenate([self.rows, rows])
+
+    def add(self, supports: list[Support]) -> int:
+        """Add supports to pool and LP; how many were new."""
+        numbers = self.remember([support for support in supports if support not in self.index])
+        self._add_rows(numbers)
+        return len(numbers)
+
+    def remember(self, new: list[Support]) -> NDArray[np.intp]:
+        """Add new supports to the pool alone; their numbers."""
+        first = len(self.supports)
+        if not new:
+            return np.zeros(0, dtype=np.intp)
+        for support in new:
+            self.index[support] = len(self.supports)
+            self.supports.append(support)
+        members = [[i for i in support if i < self.data.n] for support in new]
+        starts = np.cumsum([0, *map(len, members)])
+        block = sp.csr_array(
+            (np.ones(starts[-1]), np.concatenate([np.array(m, dtype=np.int64) for m in members]), starts),
+            shape=(len(new), self.data.n),
+        )
+        self.pool = sp.csr_array(sp.vstack([self.pool, block])) if first else block
+        return np.arange(first, len(self.supports), dtype=np.intp)
+
+    def refuse(self, supports: NDArray[np.intp]) -> None:
+        """Take supports, by their number, out of the LP for good."""
+        self.refused = np.union1d(self.refused, supports)
+        places = len(self.data.limits) + np.flatnonzero(np.isin(self.rows, supports))
+        if len(places):
+            self.lp.set_row_bounds(places, -np.inf, np.inf)
+
+    def reload(self, rows: NDArray[np.intp]) -> None:
+        """An LP of these supports alone."""
+        self._load(rows)
+
+    def recall(self, cover: Array, at_most: int) -> int:
+        """Bring back the pool's most violated rows that are not in the LP; how many."""
+        chosen = self.missed(cover, self.rows, at_most)
+        self._add_rows(chosen)
+        return len(chosen)
+
+    def missed(self, cover: Array, known: NDArray[np.intp], at_most: int) -> NDArray[np.intp]:
+        """The pool's supports that the cover misses most, without the known ones."""
+        hit = self.pool @ cover
+        hit[known] = np.inf
+        hit[self.refused] = np.inf
+        violated = np.flatnonzero(hit < 1 - 1e-6)
+        return violated[np.argsort(hit[violated], kind="stable")[:at_most]]
+
+    def fix(self, wrong: NDArray[np.intp], right: NDArray[np.intp]) -> None:
+        """Points called wrong or right at a node; all others free."""
+        wanted = np.zeros(self.data.n, dtype=np.int8)
+        wanted[wrong], wanted[right] = 1, -1
+        changed = np.flatnonzero(wanted != self._fixed)
+        self._fixed = wanted
+        if len(changed):
+            self.lp.set_column_bounds(changed, self._lower(changed), self._upper(changed))
+
+    def _lower(self, points: NDArray[np.intp]) -> Array:
+        return np.where(self._fixed[points] == 1, 1.0, 0.0)
+
+    def _upper(self, points: NDArray[np.intp]) -> Array:
+        return np.where(self._fixed[points] == -1, 0.0, np.where(self._fixed[points] == 1, 1.0, np.inf))
+
+    def solve(self) -> Relaxation | None:
+        """The LP at the node, or None when HiGHS failed or the time is up."""
+        answer = self.lp.solve(self.run)
+        k = len(self.data.limits)
+        if answer.status is Status.INFEASIBLE and answer.ray is not None:
+            ray = np.abs(np.asarray(answer.ray))
+            used = np.flatnonzero(ray[k:] > 1e-9)
+            return Relaxation(np.inf, None, self.rows[used], ray[k:][used], ray[:k])
+        if answer.status is not Status.OPTIMAL or answer.x is None or answer.row_duals is None:
+            return None
+        duals = np.asarray(answer.row_duals)
+        used = np.flatnonzero(duals[k:] > 1e-9)
+        assert answer.objective is not None
+        relaxation = Relaxation(
+            answer.objective, np.clip(answer.x, 0.0, 1.0), self.rows[used], duals[k:][used], np.maximum(-duals[:k], 0.0)
+        )
+        self._purge(relaxation)
+        return relaxation
+
+    def _purge(self, at: Relaxation) -> None:
+        """Reload with the rows that are nearly tight once the LP has grown by half since the last time."""
+        if len(self.rows) <= self._purge_at or at.cover is None:
+            return
+        slack = self.pool[self.rows] @ at.cover - 1
+        keep = slack < 0.05
+        keep[np.isin(self.rows, at.supports)] = True
+        if keep.mean() < 0.75:
+            basis_rows = self.rows[keep]
+            self._load(basis_rows)
+        self._purge_at = max(FEW_ROWS, int(1.5 * len(self.rows)))

@@ -1,0 +1,84 @@
+"""Exact multipliers of infeasible subsystems: what float arithmetic found, confirmed in whole numbers or refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+
+from ..rational import Integers, integer_matrix
+from .cover import CoverData
+from .separator import Support
+
+
+def null_vector(rows: Integers) -> list[int] | None:
+    """u with sum_s u_s rows_s = 0, coprime whole numbers, first nonzero one positive; None unless unique up to a factor.
+
+    Fraction-free Gauss-Jordan elimination: all divisions are exact.
+    """
+    count = len(rows)
+    table = [list(column) for column in zip(*rows, strict=True)]
+    previous, pivots, used = 1, [], 0
+    free = -1
+    for k in range(count):
+        at = next((r for r in range(used, len(table)) if table[r][k]), -1)
+        if at < 0:
+            if free >= 0:
+                return None
+            free = k
+            continue
+        table[used], table[at] = table[at], table[used]
+        pivot_row = table[used]
+        pivot = pivot_row[k]
+        for r, row in enumerate(table):
+            if r != used:
+                factor = row[k]
+                table[r] = [(pivot * v - factor * p) // previous for v, p in zip(row, pivot_row, strict=True)]
+        previous = pivot
+        pivots.append(k)
+        used += 1
+    if free < 0:
+        return None
+    u = [0] * count
+    u[free] = previous
+    for r, k in enumerate(pivots):
+        u[k] = -table[r][free]
+    common = gcd(*u)
+    sign = 1 if next(v for v in u if v) > 0 else -1
+    return [sign * v // common for v in u]
+
+
+class ExactSupports:
+    """Multipliers of supports, computed once each; None marks one that float arithmetic got wrong."""
+
+    def __init__(self, data: CoverData) -> None:
+        self.data = data
+        self.rows = integer_matrix(np.vstack([data.Z, *(a[None, :] for a, _ in data.sides)]))
+        self.known: dict[Support, list[int] | None] = {}
+
+    def __call__(self, support: Support) -> list[int] | None:
+        if support not in self.known:
+            self.known[support] = self._compute(support)
+        return self.known[support]
+
+    def _compute(self, support: Support) -> list[int] | None:
+        u = null_vector([self.rows[i] for i in support])
+        if u is None:
+            return None
+        n = self.data.n
+        for candidate in (u, [-v for v in u]):
+            if all(v >= 0 for v in candidate):
+                soft = sum(v for i, v in zip(support, candidate, strict=True) if i < n)
+                ends = sum(
+                    (
+                        v * Fraction(self.data.sides[i - n][1])
+                        for i, v in zip(support, candidate, strict=True)
+                        if i >= n
+                    ),
+                    Fraction(0),
+                )
+                holds = soft + ends > 0 if self.data.margin else soft > 0 and ends >= 0
+                if holds:
+                    return candidate
+        return None

@@ -1,0 +1,123 @@
+"""Finds infeasible subsystems that a fractional cover does not hit yet, by a warm primal simplex (`kernels.iis`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ....arrays import Array
+from .cover import CoverData
+
+Support = tuple[int, ...]
+BUFFER = 4000
+REFINED = 4  # walks at flattened costs after each at random ones
+
+
+class Separator:
+    """Keeps one basis warm. Supports are indices: points first, then side rows from `data.n` on."""
+
+    def __init__(self, data: CoverData, seed: int = 0) -> None:
+        from .kernels import separation as kernel
+
+        self.kernel, self.data = kernel, data
+        self.rng = np.random.default_rng(seed)
+        rows = [*(data.Z @ data.map), *(a @ data.map for a, _ in data.sides)]
+        ends = [1.0] * data.n + [c for _, c in data.sides]
+        size = np.array([max(float(np.linalg.norm(row)), 1e-300) for row in rows])
+        # The last equation fixes the scale of u. In the scale-free case any positive weights do; with a margin it is the right-hand side.
+        last = np.asarray(ends) / (size if data.margin else np.where(np.arange(len(rows)) < data.n, 1.0, size))
+        self.A = np.ascontiguousarray(np.column_stack([np.asarray(rows) / size[:, None], last]))
+        self.columns = np.ascontiguousarray(self.A.T)
+        self.m = self.A.shape[1]
+        self.restart()
+        self.supports = np.zeros((BUFFER, self.m), np.int64)
+        self.sizes = np.zeros(BUFFER, np.int64)
+
+    def restart(self) -> None:
+        self.basis = len(self.A) + np.arange(self.m)
+        self.inverse = np.eye(self.m)
+
+    def minimise(
+        self, cost: Array, cover: Array, threshold: float, max_pivots: int = 2000
+    ) -> tuple[list[Support], float, Array]:
+        """Supports met on the way that `cover` hits by less than the threshold; the least cost; the rule in the duals.
+
+        The rule gets every point of cost zero right when the value is positive.
+        """
+        full_cost = np.concatenate([cost, np.zeros(len(self.A) - self.data.n)])
+        dual = np.zeros(self.m)
+        status, found, value = self.kernel.walk(
+            self.A,
+            self.columns,
+            full_cost,
+            cover,
+            self.data.n,
+            self.basis,
+            self.inverse,
+            dual,
+            max_pivots,
+            threshold,
+            self.supports,
+            self.sizes,
+            0,
+        )
+        if status == self.kernel.STALLED or not np.isfinite(self.inverse).all():
+            self.restart()
+        supports = {tuple(sorted(self.supports[k, : self.sizes[k]].tolist())) for k in range(found)}
+        W = -(self.data.map @ dual[:-1])
+        if self.data.margin and dual[-1] > 0:
+            W = W / dual[-1]
+        return sorted(supports), float(value), W
+
+    def violated(
+        self, cover: Array, centre: Array, looks: int, enough: int = 300, stop: Callable[[], object] | None = None
+    ) -> tuple[list[Support], list[Array]]:
+        """IISs that `cover` hits by less than one, and the rules met while looking.
+
+        The simplex minimises sum_i cover_i u_i, not the cover of the support. Costs cover_i / u_i make the two equal at a vertex u, so each
+        walk at random costs (from points between `cover` and `centre`) is followed by some at such costs. The first look, at `cover`
+        itself, is exact for a whole-numbered cover: the least cost is zero if and only if an IIS is not hit.
+        """
+        found: dict[Support, None] = {}
+        rules = []
+        floor = 0.0
+        for k in range(looks):
+            cost = cover
+            if k % (1 + REFINED) == 1:
+                floor = self.rng.choice([0.01, 0.05, 0.1])
+                spread = self.rng.choice([0.5, 1.0, 1.5])
+                blend = cover + self.rng.random() * (centre - cover)
+                cost = (blend + floor) * np.exp(self.rng.normal(0.0, spread, self.data.n))
+            elif k > 0:
+                cost = self._flattened(cover + floor)
+            supports, _, W = self.minimise(cost, cover, 1 - 1e-6)
+            found.update(dict.fromkeys(supports))
+            rules.append(W)
+            if len(found) >= enough or (stop is not None and k % 200 == 199 and stop()):
+                break
+        return list(found), rules
+
+    def _flattened(self, cost: Array) -> Array:
+        """cost_i / u_i at the present vertex u (up to a factor, within reason), and a little noise elsewhere."""
+        cost = cost * np.exp(self.rng.normal(0.0, 0.05, self.data.n))
+        u = self.inverse[:, -1]
+        held = (self.basis < self.data.n) & (u > 1e-9)
+        if held.any():
+            cost[self.basis[held]] *= np.clip(np.median(u[held]) / u[held], 0.03, 30.0)
+        return cost
+
+
+def choose(supports: list[Support], cover: Array, n: int, at_most: int, reuse: int) -> list[Support]:
+    """The most violated supports, no point in more than `reuse` of them."""
+    weight = [sum(cover[i] for i in support if i < n) for support in supports]
+    used = np.zeros(n, dtype=np.int64)
+    kept = []
+    for k in np.argsort(weight, kind="stable"):
+        members = [i for i in supports[k] if i < n]
+        if all(used[i] < reuse for i in members):
+            used[members] += 1
+            kept.append(supports[k])
+            if len(kept) >= at_most:
+                break
+    return kept

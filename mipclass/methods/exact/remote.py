@@ -1,0 +1,125 @@
+"""A proving search in a process of its own, seen as an Engine: rules go both ways, bounds come back, the proof at the end.
+
+The process is started by joblib's loky, which needs no guard around the caller's main module and no fork.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ...arrays import Array
+from ...certificates.certificate import Statement
+
+Stop = Callable[[], object]
+
+
+def work(connection: Any, X: Array, y: Array, statement: Statement, seed: int, start: Array) -> None:
+    """What the process does: search, tell of bounds and rules at most ten times a second, and end with the proof."""
+    from .iis.cover import cover_data
+    from .provers import IISEngine
+
+    engine = IISEngine(cover_data(X, y, statement), seed, True)
+    engine.offer(start)
+    told_best, told_at, asked_to_end = engine.best, 0.0, False
+
+    def tell(now: bool = False) -> None:
+        nonlocal told_best, told_at
+        if now or time.monotonic() - told_at > 0.1:
+            told_at = time.monotonic()
+            rule = engine.rule if engine.best != told_best else None
+            told_best = engine.best
+            connection.send(("state", engine.lower, engine.best, engine.nodes, rule, engine.exhausted))
+
+    def stop() -> bool:
+        nonlocal asked_to_end
+        while connection.poll():
+            what, rule = connection.recv()
+            if what == "end":
+                asked_to_end = True
+            else:
+                engine.offer(rule)
+        return asked_to_end
+
+    try:
+        engine.advance(stop, tell)
+        tell(now=True)
+        while not stop():
+            time.sleep(0.05)
+        connection.send(("proof", engine.lower, engine.best, engine.nodes, engine.rule, engine.proof()))
+    except (EOFError, BrokenPipeError):
+        pass  # the caller has gone; nobody is left to tell
+    finally:
+        connection.close()
+
+
+class RemoteIIS:
+    """The `iis` engine in another process. `poll` takes in what it has sent; `close` ends it."""
+
+    name = "iis"
+
+    def __init__(self, X: Array, y: Array, statement: Statement, seed: int, start: Array) -> None:
+        from joblib.externals.loky.backend import get_context
+
+        context = get_context("loky")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=work, args=(theirs, X, y, statement, seed, start), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.lower, self.nodes, self.exhausted = 0, 0, False
+        self.best: int | None = None
+        self.rule: Array | None = None
+        self._proof: dict[str, Any] | None = None
+        self._closed = False
+
+    def poll(self) -> None:
+        try:
+            while not self.exhausted and self._connection.poll():
+                self._take(self._connection.recv())
+        except (EOFError, OSError):
+            self.exhausted = True  # it died; its last bound needs a proof that will not come
+
+    def _take(self, message: tuple[Any, ...]) -> None:
+        what, lower, best, self.nodes, rule, last = message
+        if rule is not None:
+            self.best, self.rule = best, rule
+        if what == "proof":
+            self._proof = last
+            self.lower = lower
+        else:
+            self.lower, self.exhausted = lower, bool(last)
+
+    def offer(self, W: Array) -> None:
+        if self._process.is_alive():
+            self._connection.send(("rule", W))
+
+    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
+        """Wait for it, as long as `stop` allows."""
+        while not self.exhausted and not stop():
+            self.poll()
+            on_progress()
+            time.sleep(0.05)
+
+    def proof(self) -> dict[str, Any]:
+        assert self._proof is not None, "close() fetches the proof"
+        return self._proof
+
+    def close(self, want_proof: bool, seconds: float = 60.0) -> bool:
+        """End the process; True when its proof was wanted and came."""
+        if self._closed:
+            return self._proof is not None
+        self._closed = True
+        try:
+            if want_proof:
+                self._connection.send(("end", None))
+                until = time.monotonic() + seconds
+                while self._proof is None and time.monotonic() < until:
+                    if self._connection.poll(0.1):
+                        self._take(self._connection.recv())
+        except (EOFError, OSError):
+            pass  # it died on the way; the caller goes on with its own proof
+        self._process.terminate()
+        self._process.join()
+        self._connection.close()
+        return self._proof is not None

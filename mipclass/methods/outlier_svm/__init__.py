@@ -1,0 +1,1 @@
+"""SVM with outliers: Gilbert's algorithm and the RGD-tree (Ding & Xu 2015)."""

@@ -1,0 +1,236 @@
+"""rgd-tree: the widest margin with outliers by boosted random gradient descent trees and an exact last step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from math import floor
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...arrays import Array
+from ...backends.registry import backend_for
+from ...errors import InvalidInputError, MipclassWarning
+from ...modelling.program import Feature
+from ...models.outlier_svm import outlier_svm
+from ...protocol.options import Option, Options, number, one_of
+from ...protocol.result import Claim, Outcome, Status
+from ...protocol.run import Run
+from ..base import Method
+from .form import OutlierProblem, read, refusal, unit
+from .random_descent import Growth, Node, Tree, boost, sample_size, tree_height
+from .rgd_graph import as_graph
+from .slab import ROUNDING, Budget, Cloud, mean_difference
+from .slab_widening import MaxMargin, nearest_direction, slab_along, widen
+
+
+def _optional(check: Any) -> Any:
+    return lambda value: None if value is None else check(value)
+
+
+def _is_polish(value: Any) -> str | None:
+    return None if isinstance(value, bool | str) else "True, False or the name of a backend for QPs"
+
+
+class RGDTree(Method):
+    """0.5 * L2() subject to HardMargin(outliers=...), one class or two (Ding & Xu 2015).
+
+    Trees start at the difference of the class means, each further one at the widest node so far; then exact maximum margins
+    on the points that stay, chosen anew until nothing changes. `variant="paper"` starts at a random pair, searches one
+    tree for each split of a total share of outliers between the classes, and stops at the tree.
+
+    With a share of outliers for each class, the guarantee of Theorem 4 holds for an unpruned tree of the height and the
+    number of children that (epsilon, delta, mu) ask for; pruning to `max_nodes` a level makes it a heuristic.
+    """
+
+    name: ClassVar[str] = "rgd-tree"
+    promise: ClassVar[str] = "heuristic: a wide margin in time linear in the data; local after the exact last step"
+    options: ClassVar[Options] = {
+        "variant": Option("boosted", "'boosted', or 'paper': as printed, with corrections", one_of("boosted", "paper")),
+        "height": Option(10, "levels of a tree; None: from epsilon and ratio", _optional(number(1, integer=True))),
+        "max_nodes": Option(5, "L, the nodes kept on a level", number(1, integer=True)),
+        "n_children": Option(None, "children of a node; None: from delta and mu", _optional(number(1, integer=True))),
+        "epsilon": Option(0.1, "asked relative loss of width, for height=None", number(1e-6, 1)),
+        "ratio": Option(10.0, "D/rho, diameter over width, for height=None", number(0)),
+        "delta": Option(0.5, "candidates are the (1 + delta) gamma n worst projections", number(1e-3, 1)),
+        "mu": Option(0.1, "probability that a path of inliers is missed", number(1e-9, 1)),
+        "rounds": Option(
+            10, "most trees in a row, each rooted at the best node (1: no boosting)", number(1, integer=True)
+        ),
+        "restarts": Option(1, "how often to begin anew, from random pairs after the first", number(1, integer=True)),
+        "polish": Option(
+            True, "exact maximum margin on the points that stay: True, False or a backend's name", _is_polish
+        ),
+        "splits": Option(9, "variant 'paper': splits of a total share tried", number(1, integer=True)),
+        "subsample": Option(1000, "rows of a class on which children are ranked", number(1, integer=True)),
+        "tree": Option(False, "hand back the trees as a networkx DiGraph in extra['tree']", one_of(True, False)),
+    }
+
+    def refuses(self, problem: Any) -> str | None:
+        return refusal(problem)
+
+    def solve(self, problem: Any, run: Run) -> Outcome:
+        data = read(problem)
+        options = run.options
+        paper = options["variant"] == "paper"
+        polish = options["polish"] and not paper
+        max_margin = _max_margin(options["polish"]) if polish else None
+        growth = _growth(options, two_class=data.has_offset)
+        grown: list[tuple[Budget, list[Tree]]] = []
+        best, budget = None, data.budget
+        for budget_tried, trees in _forests(data, growth, run, paper):
+            grown.append((budget_tried, trees))
+            top = max((tree.best for tree in trees), key=lambda node: node.width)
+            if best is None or top.width > best.width:
+                best, budget = top, budget_tried
+        assert best is not None
+        return _outcome(data, best, budget, grown, max_margin, run)
+
+
+def _growth(options: dict[str, Any], *, two_class: bool) -> Growth:
+    height = options["height"]
+    if height is None:
+        height = max(1, tree_height(options["epsilon"], options["ratio"]))
+    n_children = options["n_children"]
+    if n_children is None:
+        n_children = sample_size(height, options["delta"], options["mu"], two_class=two_class)
+    return Growth(height, options["max_nodes"], n_children, options["delta"], options["subsample"])
+
+
+def _forests(data: OutlierProblem, growth: Growth, run: Run, paper: bool) -> Iterator[tuple[Budget, list[Tree]]]:
+    """For every way to spend the budget and every start: the trees grown one after the other."""
+    rng = np.random.default_rng(run.seed)
+    budgets = split_grid(data.budget, data.p1.weight, data.p2.weight, run.options["splits"]) if paper else [data.budget]
+    first = _warm_root(data, run)
+    widest, done = 0.0, 0
+    for restart in range(run.options["restarts"]):
+        for budget in budgets:
+            root = _root(data, rng, random=paper or restart > 0) if first is None else first
+            trees = []
+            for tree in boost(data.p1, data.p2, budget, root, growth, run.options["rounds"], rng, run):
+                trees.append(tree)
+                done += len(tree.nodes)
+                widest = max(widest, tree.best.width)
+                run.report(objective=data.objective(widest) if widest > 0 else None, nodes=done, width=tree.best.width)
+            yield budget, trees
+            if run.stop() is not None:
+                return
+        first = None
+
+
+def _root(data: OutlierProblem, rng: np.random.Generator, *, random: bool) -> Array:
+    """A point of the difference of the hulls: that of the means, or of a random pair."""
+    root = mean_difference(data.p1, data.p2)
+    if not random and np.any(root):
+        return np.asarray(root)
+    for _ in range(100):
+        pair = data.p1.rows(rng.integers(data.p1.n, size=1)) - data.p2.rows(rng.integers(data.p2.n, size=1))
+        if np.any(pair):
+            return np.asarray(pair[0])
+    raise InvalidInputError(
+        "no pair of points of different classes (or point other than the origin) was found that differ; "
+        "without a direction between the classes there is no margin. Remove constant duplicates or add features."
+    )
+
+
+def _warm_root(data: OutlierProblem, run: Run) -> Array | None:
+    """A warm start's direction, as long as the means are apart along it."""
+    if run.warm_start is None or "w" not in run.warm_start:
+        return None
+    w = np.ravel(run.warm_start["w"])
+    if not np.any(w):
+        return None
+    apart = float(mean_difference(data.p1, data.p2) @ unit(w))
+    return unit(w) * (apart if apart > 0 else 1.0)
+
+
+def split_grid(budget: Budget, weight1: float, weight2: float, count: int) -> list[Budget]:
+    """A total amount shared between the classes in `count` ways, the discretisation of Definition 4."""
+    if budget.total is None:
+        return [budget]
+    total = floor(budget.total + ROUNDING)
+    shares = np.unique(np.round(np.linspace(0, total, count)))
+    return [Budget(s, total - s) for s in shares if s <= weight1 - 1 and total - s <= weight2 - 1]
+
+
+def _max_margin(polish: bool | str) -> MaxMargin:
+    """Who computes the maximum margin of separable points: Wolfe's algorithm, or a backend by name."""
+    if polish is True:
+        return nearest_direction
+    backend = backend_for(str(polish), Feature.QP, option="polish")
+
+    def by_backend(p1: Cloud, p2: Cloud, run: Run) -> Array | None:
+        X = np.vstack([p1.rows(np.arange(p1.n)), p2.rows(np.arange(p2.n))])
+        one_class = not p2.points.any() if isinstance(p2.points, np.ndarray) and p2.n == 1 else False
+        y = np.repeat([1.0, -1.0], [p1.n, p2.n])
+        model = outlier_svm(X[: p1.n], None, 0.0) if one_class else outlier_svm(X, y, 0.0)
+        inner = Run.quiet(seed=run.seed, time_limit=None if run.time_limit is None else run.seconds_left())
+        inner.begin(backend.name, {name: option.default for name, option in backend.options.items()})
+        solution = backend.solve(model.program(), inner)
+        return None if solution.x is None else unit(model.decode(solution.x)["w"])
+
+    return by_backend
+
+
+def _outcome(
+    data: OutlierProblem,
+    best: Node,
+    budget: Budget,
+    grown: list[tuple[Budget, list[Tree]]],
+    max_margin: MaxMargin | None,
+    run: Run,
+) -> Outcome:
+    rough = slab_along(data.p1, data.p2, budget, best.u)
+    slab, margins = rough, 0
+    if max_margin is not None and run.stop() is None:
+        slab, margins = widen(data.p1, data.p2, budget, best.u, run, max_margin=max_margin)
+    stopped = run.stop()
+    trees = [tree for _, some in grown for tree in some]
+    nodes = sum(len(tree.nodes) for tree in trees)
+    extra: dict[str, Any] = {
+        "width": slab.width,
+        "tree_width": rough.width,
+        "outliers": data.left_out(slab),
+        "tree_outliers": data.left_out(rough),
+        "left_out": (int(slab.out1.sum()), int(slab.out2.sum())),
+        "direction": slab.u,
+        "faces": (slab.a, slab.c),
+        "tree_direction": rough.u,
+        "tree_faces": (rough.a, rough.c),
+        "trees": len(trees),
+        "tree_widths": [tree.best.width for tree in trees],
+        "max_margins": margins,
+    }
+    if run.options.get("tree"):
+        extra["tree"] = as_graph(trees)
+    if slab.width <= 0:
+        warnings.warn(not_separable(slab.width, len(trees), margins > 0), MipclassWarning, stacklevel=4)
+        words = "no direction tried separates the points that stay"
+        status = stopped or Status.ITERATION_LIMIT
+        return Outcome(status, "none", None, None, nodes=nodes, iterations=margins, raw_status=words, extra=extra)
+    extra["tree_values"] = data.values(rough) if rough.width > 0 else None
+    claim: Claim = "local" if margins and stopped is None else "heuristic"
+    return Outcome(
+        status=stopped or Status.ITERATION_LIMIT,
+        claim=claim,
+        values=data.values(slab),
+        objective=data.objective(slab.width),
+        nodes=nodes,
+        iterations=margins,
+        raw_status=f"width {slab.width:.6g} after {len(trees)} trees and {margins} maximum margins",
+        extra=extra,
+    )
+
+
+def not_separable(width: float, trees: int, proven: bool) -> str:
+    how = (
+        "and no other direction separates them: the origin lies in the hull of their differences"
+        if proven
+        else ("so the origin may lie in the hull of their differences")
+    )
+    return (
+        f"no separating slab was found: along the best direction of {trees} tree(s) the points that stay after the allowed "
+        f"outliers overlap (width {width:.3g}), {how}. The direction is no maximum margin. Allow more outliers, scale the "
+        "features, or use a soft margin (C)."
+    )

@@ -1,0 +1,84 @@
+"""Widening a slab: exact maximum margin on the points that stay, choose again who stays, until nothing changes.
+
+Leaving out the worst projections along u is the best choice for u; the nearest point of the hulls of the rest is the best
+direction for that choice. Taking turns never narrows the slab and ends, for there are finitely many choices: a local
+optimum of the width over both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import Array, Mask
+from ...protocol.result import Status
+from ...protocol.run import Run
+from .sifting import nearest_points
+from .slab import Budget, Cloud, left_out, project, slabs
+
+MaxMargin = Callable[[Cloud, Cloud, Run], Array | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Slab:
+    """One slab, c <= u.x <= a, and the points of either class that it leaves out."""
+
+    u: Array
+    a: float
+    c: float
+    out1: Mask
+    out2: Mask
+
+    @property
+    def width(self) -> float:
+        return self.a - self.c
+
+
+def slab_along(p1: Cloud, p2: Cloud, budget: Budget, u: Array) -> Slab:
+    """The widest slab along the unit vector u, from the data."""
+    f1, f2 = project(p1, p2, u[None, :])
+    found = slabs(f1, f2, budget, p1.weights, p2.weights)
+    a, c = float(found.a[0]), float(found.c[0])
+    # Only points beyond a face need to go: ties with a face stay, and so do points of weight that was not needed.
+    out1 = left_out(f1[0], float(found.out1[0]), p1.weights) & (f1[0] < a)
+    out2 = left_out(-f2[0], float(found.out2[0]), p2.weights) & (f2[0] > c)
+    return Slab(u, a, c, out1, out2)
+
+
+def nearest_direction(p1: Cloud, p2: Cloud, run: Run) -> Array | None:
+    """Direction of the widest slab of two separable classes by Wolfe's algorithm; None when their hulls meet."""
+    nearest = nearest_points(p1.points, p2.points, run=run)
+    if nearest.status is Status.INFEASIBLE or nearest.x is None or nearest.distance == 0:
+        return None
+    return np.asarray(nearest.x / nearest.distance)
+
+
+def widen(
+    p1: Cloud,
+    p2: Cloud,
+    budget: Budget,
+    u: Array,
+    run: Run,
+    *,
+    max_margin: MaxMargin = nearest_direction,
+    max_rounds: int = 100,
+) -> tuple[Slab, int]:
+    """The slab along u, widened until stable, and the number of maximum margin problems solved.
+
+    u need not separate: then the points that stay are asked whether any direction does.
+    """
+    best = slab_along(p1, p2, budget, u)
+    rounds = 0
+    while rounds < max_rounds and run.stop() is None:
+        direction = max_margin(p1.take(~best.out1), p2.take(~best.out2), run)
+        rounds += 1
+        if direction is None:
+            break
+        new = slab_along(p1, p2, budget, direction)
+        if new.width <= max(0.0, best.width * (1 + 1e-9)):
+            break
+        best = new
+        run.report(iterations=rounds, width=best.width)
+    return best, rounds

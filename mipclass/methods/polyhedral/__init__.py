@@ -1,0 +1,1 @@
+"""Polyhedral separation by successive linear programs (Astorino & Gaudioso 2002)."""

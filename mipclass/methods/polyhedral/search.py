@@ -1,0 +1,253 @@
+"""The searches behind slp, at array level.
+
+The default search standardises the columns (an exact change of variables: the l1 price of each column is changed along),
+starts from clusters of B, descends by majorise-minimise, disturbs and descends again (`methods.majorise`), and ends by
+testing Theorem 4.1. On large data the disturbing happens on a sample and the full data only see the last descent.
+`variant="paper"` runs Algorithm 4.1 as printed, step sizes corrected (`methods.paper_descent`), in the user's units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, Positions
+from ...modelling.program import Program
+from ...models.point_sets import PointSets
+from ...protocol.result import Claim, Status
+from ...protocol.run import Run
+from .assignment_lp import assignment_lp
+from .assignment_tree import Proof, prove, tolerance
+from .majorise_minimise import DECREASE, Point, Search, k_means
+from .paper_descent import paper_descent
+
+# Above this many points the iterated search runs on a sample of that size.
+SAMPLE = 4000
+# Rounds times dual columns (m + k) h that the default search spends on small data.
+SEARCH_WORK = 40_000
+# An LP whose value and bound differ by more, relative to unit + value, has not been solved.
+_LP_GAP = 1e-6
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What a search found, in the user's units."""
+
+    planes: Array
+    value: float
+    bound: float
+    claim: Claim
+    status: Status
+    lps: int
+    extra: dict[str, Any] = field(default_factory=dict)
+    nodes: int | None = None
+
+
+class _Unreported(Run):
+    """The same limits and stop requests without reports: values on a sample are not values of the problem."""
+
+    def __init__(self, outer: Run) -> None:
+        super().__init__(time_limit=outer.time_limit, seed=outer.seed)
+        self._outer, self._start = outer, outer._start
+
+    def stop(self) -> Status | None:
+        return self._outer.stop()
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """x -> (x - centre) / scale for the features, with hyperplanes and l1 prices to match, and f in units of `unit`.
+
+    `unit` is the geometric mean of the two classes' weights: 1 for the paper's means, where f(0) = 2, and between the
+    two when they differ by orders of magnitude, so that absolute tolerances fit both.
+    """
+
+    sets: PointSets
+    centre: Array
+    scale: Array
+    unit: float
+
+    @classmethod
+    def of(cls, sets: PointSets) -> Standardised:
+        points = np.concatenate([sets.A[:, :-1], sets.B[:, :-1]])
+        centre = points.mean(axis=0)
+        spread = points.std(axis=0)
+        scale = np.where(spread > 1e-12 * np.abs(points).max(axis=0, initial=0.0), spread, 1.0)
+        A, B = sets.A.copy(), sets.B.copy()
+        A[:, :-1] = (A[:, :-1] - centre) / scale
+        B[:, :-1] = (B[:, :-1] - centre) / scale
+        unit = float(np.sqrt(sets.p.sum() * sets.q.sum()))
+        l1 = sets.l1 / np.append(scale, 1.0) / unit
+        return cls(PointSets(A, B, sets.p / unit, sets.q / unit, l1), centre, scale, unit)
+
+    def forward(self, planes: Array) -> Array:
+        out = planes.copy()
+        out[:, :-1] *= self.scale
+        out[:, -1] -= planes[:, :-1] @ self.centre
+        return out
+
+    def back(self, planes: Array) -> Array:
+        out = planes.copy()
+        out[:, :-1] /= self.scale
+        out[:, -1] += out[:, :-1] @ self.centre
+        return out
+
+
+def separate(
+    sets: PointSets,
+    h: int,
+    run: Run,
+    *,
+    rounds: int | None = None,
+    lp: str = "auto",
+    backend: Any = None,
+    combinations: int = 64,
+    nodes: int = 0,
+    start: Array | None = None,
+) -> Separation:
+    """Minimise f over h hyperplanes. `start` gives hyperplanes to begin with instead of clusters of B.
+
+    `rounds` is the number of disturbances; None is 20, and up to 200 on small data, where an LP costs little. With
+    `nodes` > 0 a branch and bound of at most so many nodes follows and gives a lower bound, or the proof.
+    """
+    if rounds is None:
+        rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), 20, 200))
+    standard = Standardised.of(sets)
+    rng = np.random.default_rng(run.seed)
+    search = Search(standard.sets, assignment_lp(standard.sets, h, lp, backend), run, combinations, standard.unit)
+    if h == 1:
+        return _robust_lp(sets, standard, search)
+    first = standard.forward(start) if start is not None else None
+    if len(sets.A) + len(sets.B) > 2 * SAMPLE:
+        point = _through_sample(search, h, first, rounds, rng)
+    else:
+        point = _from_start(search, h, first, rounds, rng)
+    if run.stop() is None:
+        point = search.settle(point)
+    proof = Proof(point, 0.0, 0, run.stop())
+    if proof.stopped is None and nodes > 0 and point.value > DECREASE:
+        proof = prove(standard.sets, h, point, run, nodes, standard.unit)
+    return _finish(sets, standard, search, proof, nodes > 0)
+
+
+def _finish(sets: PointSets, standard: Standardised, search: Search, proof: Proof, proved: bool) -> Separation:
+    """Back to the user's units, f recomputed there, and what the answer is worth."""
+    run = search.run
+    planes = standard.back(proof.point.planes)
+    value = sets.value(planes)
+    bound = min(value, standard.unit * proof.bound)
+    open_gap = (value - bound) / standard.unit
+    solved = open_gap <= (2.0 * tolerance(proof.point.value, run) if proved else DECREASE)
+    claim: Claim = "proven" if solved else "local" if proof.point.local else "heuristic"
+    status = Status.OPTIMAL if solved else proof.stopped or Status.ITERATION_LIMIT
+    extra = {"lps": search.lps, "lps_a_descent": tuple(search.descents)}
+    run.report(objective=value, bound=bound, iterations=search.lps)
+    return Separation(planes, value, bound, claim, status, search.lps, extra, proof.nodes if proved else None)
+
+
+def _from_start(search: Search, h: int, first: Array | None, rounds: int, rng: np.random.Generator) -> Point:
+    """Descend from the given hyperplanes or from clusters of B, then search on."""
+    sets = search.sets
+    if first is not None:
+        point = _better(search.descend(sets.nearest_plane(first)), Point(first, sets.value(first)))
+    else:
+        found = search.descend(k_means(sets.B[:, :-1], h, rng))
+        point = _better(found, _trivial(sets, h))
+    search.report(point)
+    return search.improve(point, rounds, rng)
+
+
+def _better(found: Point | None, known: Point) -> Point:
+    return known if found is None or found.value > known.value else found
+
+
+def _trivial(sets: PointSets, h: int) -> Point:
+    """V = 0, g = 0: f is the sum of both classes' weights, 2 when they are means (Proposition 3.1)."""
+    planes = np.zeros((h, sets.A.shape[1]))
+    return Point(planes, sets.value(planes))
+
+
+def _through_sample(search: Search, h: int, first: Array | None, rounds: int, rng: np.random.Generator) -> Point:
+    """The iterated search on about SAMPLE points, class by class in proportion; then one descent with all points."""
+    sets = search.sets
+    share = SAMPLE / (len(sets.A) + len(sets.B))
+
+    def pick(count: int) -> Positions:
+        return np.sort(rng.choice(count, max(min(count, 50), int(share * count)), replace=False))
+
+    a, b = pick(len(sets.A)), pick(len(sets.B))
+    p, q = sets.p[a] * (sets.p.sum() / sets.p[a].sum()), sets.q[b] * (sets.q.sum() / sets.q[b].sum())
+    sample = PointSets(np.ascontiguousarray(sets.A[a]), np.ascontiguousarray(sets.B[b]), p, q, sets.l1)
+    small = Search(sample, assignment_lp(sample, h, "auto"), _Unreported(search.run))
+    planes = _from_start(small, h, first, rounds, rng).planes
+    search.lps += small.lps
+    point = _better(search.descend(sets.nearest_plane(planes)), Point(planes, sets.value(planes)))
+    return point if first is None else _better(point, Point(first, sets.value(first)))
+
+
+def _robust_lp(sets: PointSets, standard: Standardised, search: Search) -> Separation:
+    """h = 1: one LP, solved to optimality. When the class means coincide its answer may be v = 0, z = 2, and is said to be."""
+    answer = search.solve(np.zeros(len(sets.B), dtype=np.intp))
+    run = search.run
+    if answer is None:
+        planes = np.zeros((1, sets.A.shape[1]))
+        return Separation(planes, sets.value(planes), 0.0, "heuristic", run.stop() or Status.NUMERICAL_ERROR, 1)
+    point = search.smallest(Point(answer[0], standard.sets.value(answer[0])))
+    planes = standard.back(point.planes)
+    value = sets.value(planes)
+    bound = min(value, standard.unit * answer[1])
+    run.report(objective=value, bound=bound, iterations=search.lps)
+    trivial = bool(value >= (1.0 - 1e-9) * sets.value(np.zeros_like(planes)))
+    if trivial:
+        planes = np.zeros_like(planes)
+        value = sets.value(planes)
+    extra = {"lps": search.lps, "trivial": trivial}
+    if value - bound > _LP_GAP * (standard.unit + value):
+        return Separation(planes, value, bound, "heuristic", Status.NUMERICAL_ERROR, search.lps, extra)
+    return Separation(planes, value, bound, "proven", Status.OPTIMAL, search.lps, extra)
+
+
+def separate_as_printed(
+    sets: PointSets,
+    h: int,
+    run: Run,
+    backend: Any,
+    *,
+    eps: float = 1e-3,
+    sigma: float = 1e-3,
+    combinations: int = 64,
+    start: Array | None = None,
+) -> Separation:
+    """Algorithm 4.1 from `start` or, without one, from one robust LP a cluster of B."""
+
+    def solve_lp(program: Program) -> Array | None:
+        limit = run.seconds_left()
+        answer = backend.solve(program, Run.quiet(seed=run.seed, time_limit=None if np.isinf(limit) else limit))
+        return None if answer.status is not Status.OPTIMAL else answer.x
+
+    lps = 0
+    if start is None:
+        start, lps = _cluster_start(sets, h, run), h
+    ended = paper_descent(sets, start, solve_lp, run, eps=eps, sigma=sigma, combinations=combinations)
+    solved = ended.value <= DECREASE
+    claim: Claim = "proven" if solved else "heuristic"
+    status = Status.OPTIMAL if solved else ended.stopped or Status.ITERATION_LIMIT
+    extra = {"lps": ended.lps + lps, "values": ended.values, "all_combinations": ended.complete}
+    return Separation(ended.planes, ended.value, 0.0, claim, status, ended.lps + lps, extra)
+
+
+def _cluster_start(sets: PointSets, h: int, run: Run) -> Array:
+    standard = Standardised.of(sets)
+    label = k_means(standard.sets.B[:, :-1], h, np.random.default_rng(run.seed))
+    planes = np.zeros((h, sets.A.shape[1]))
+    for j in range(h):
+        mine = label == j
+        if mine.any():
+            q = sets.q[mine] / sets.q[mine].sum()
+            part = standard.sets._replace(B=np.ascontiguousarray(standard.sets.B[mine]), q=q)
+            answer = assignment_lp(part, 1, "auto").solve(np.zeros(int(mine.sum()), dtype=np.intp), run)
+            if answer is not None:
+                planes[j] = answer[0][0]
+    return standard.back(planes)

@@ -1,0 +1,1 @@
+"""Compiled loops of the top-k projection and of the top-k loss."""

@@ -1,0 +1,303 @@
+"""Prioritised combinatorial search (PCS), exact when it finishes, by pencils instead of single hyperplanes.
+
+Nguyen & Sanner (2013), Algorithm 2, looks at every hyperplane through D points, nearest points first: O(D^3) for each of
+the (N choose D). Here D - 1 points are fixed and the N - D + 1 hyperplanes through them and one more point come from one
+sweep (`kernels.pencil_enumeration`), usually without a sort.
+
+Why this is exact. Some best rule lies in an open cell of the arrangement {z_i.w = 0}. The cell has an edge: a piece of
+a line through rows E of rank D - 1 (in general position just D - 1 rows), on which only rows of E are tied. The loss next
+to the edge is the loss of the other rows on the edge plus the least loss that a nudge can give to E, which is the same
+problem in D - 1 dimensions: zero when E is independent, solved by recursion otherwise (lattice data). Rows closer than 1e-10
+to a flat count as lying on it, and every improvement is recounted on the data: a loss that cannot be confirmed there is
+never reported, and then neither is a proof.
+
+Fewer pencils. In general position the cell also has a corner, where D rows are tied, and each D - 1 of them make an edge. So
+only a family of pencils that meets every set of D rows is swept (`is_needed`), about half of all; where rows out of general
+position could matter all are swept after all.
+
+variant="paper" uses lexicographic order, as "next combination" in the paper, from the SVM's rule; the default orders
+combinations by their farthest point, which tries all combinations of the nearest points first, and starts from a short
+swap search, since a good incumbent is what spares the sorting (from the least-squares rule where there are few pencils).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Array
+from ...numeric.random import random_state
+from ...protocol.options import Option, number
+from ...protocol.run import Run
+from .csa import swap_search
+from .kernels import pencil_enumeration as kernel
+from .kernels.nudge import nudge_for_all, nudged_off
+from .kernels.pencil import ON_ALL, work_arrays
+from .local import count_loss, least_squares_rule, unit_rows
+from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task, start_rule
+from .prepared import ZeroOneData, whitening
+
+Stop = Callable[[], object]
+
+MOST_FLAT_PENCILS = 5_000
+FEW_PENCILS = 20_000  # swept in less time than the fit of an SVM takes, so the search starts without one
+
+
+class _Stopped(Exception):
+    """The caller asked to stop in the middle of a search."""
+
+
+@dataclass(frozen=True)
+class EnumerationResult:
+    """Best rule, its loss counted on Z; finished: every pencil was swept and every improvement was confirmed."""
+
+    w: Array
+    loss: float
+    finished: bool
+    pencils: int
+    combinations: int
+    unconfirmed: int
+
+
+@dataclass
+class PencilSearch:
+    """Least loss over homogeneous rows of full column rank, by enumeration of pencils; see the module's text.
+
+    rows, weights : (n, m) unit rows in priority order, and their weights.
+    loss, v : best loss so far and a rule that has it (None: `loss` is only a bound to beat).
+    """
+
+    rows: Array
+    weights: Array
+    loss: float
+    v: Array | None = None
+    lexicographic: bool = False
+    only_needed: bool = False
+    stop: Callable[[PencilSearch], object] | None = None
+    on_improvement: Callable[[PencilSearch], None] | None = None
+    pencils: int = 0
+    unconfirmed: int = 0
+    _flats: dict[bytes, tuple[float, Array]] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Sweep all pencils; raises _Stopped when told to stop (the best rule so far is kept)."""
+        n, m = self.rows.shape
+        if m == 0 or n == 0:
+            if self.loss > 0 and n == 0:
+                self.loss, self.v = 0.0, np.zeros(m)
+            return
+        if m == 1:
+            self._two_rules()
+        elif not (self.only_needed and self._enumerate(only_needed=True)):
+            self._enumerate(only_needed=False)
+
+    def _target(self) -> float:
+        return self.loss - 1e-9 * (1.0 + self.loss) if np.isfinite(self.loss) else np.inf
+
+    def _offer(self, v: Array, expected: float) -> None:
+        """Take v when its loss, counted on the rows, is a new best; note when it is not what was expected."""
+        loss = count_loss(self.rows, self.weights, v)
+        if loss > expected + 1e-9 * (1.0 + expected):
+            self.unconfirmed += 1
+        if loss < self.loss:
+            self.loss, self.v = loss, v
+            if self.on_improvement is not None:
+                self.on_improvement(self)
+
+    def _two_rules(self) -> None:
+        for v in (np.array([1.0]), np.array([-1.0])):
+            self._offer(v, np.inf)
+
+    def _enumerate(self, only_needed: bool) -> bool:
+        """Sweep the pencils; False as soon as the family that is needed in general position may not be enough."""
+        n, m = self.rows.shape
+        levels = m - 2
+        projected = np.zeros((levels + 1, m, n))
+        projected[0] = self.rows.T
+        reflectors = np.zeros((max(levels, 1), m))
+        fixed = np.full(max(levels, 1), -2, dtype=np.int64)
+        depth, counters = np.zeros(1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+        found, state, work = np.zeros(1 + m), random_state(0), work_arrays(n)
+        budget = max(4, int(2e7 / (n * (m + 4))))  # about 50 ms
+        code = kernel.PAUSED
+        while code != kernel.FINISHED and self.loss > 0.0:
+            if self.stop is not None and self.stop(self):
+                raise _Stopped
+            before = int(counters[0])
+            code = kernel.pencil_steps(
+                self.weights, projected, reflectors, fixed, depth, self.lexicographic, only_needed, self._target(),
+                budget, found, counters, state, work,
+            )  # fmt: skip
+            self.pencils += int(counters[0]) - before
+            if only_needed and counters[1]:
+                return False
+            if code != kernel.CANDIDATE:
+                continue
+            is_independent = counters[2] == levels
+            if only_needed and not is_independent:
+                return False
+            flat = (
+                fixed[:levels]
+                if is_independent
+                else np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= ON_ALL)
+            )
+            flat_loss, nudge = self._nudge_of(flat, fixed[:levels])
+            loss = float(found[0]) + flat_loss
+            if loss <= self._target():
+                self._offer(nudged_off(self.rows, found[1:], nudge, flat), loss)
+        return True
+
+    def _nudge_of(self, flat: NDArray[np.intp], fixed: NDArray[np.int64]) -> tuple[float, Array]:
+        """Least loss of the rows of a flat under a nudge off it, and such a nudge."""
+        if len(flat) == len(fixed):  # independent rows: all can be right at once
+            return 0.0, nudge_for_all(self.rows, flat)
+        key = flat.astype(np.int64).tobytes()
+        if key not in self._flats:
+            self._flats[key] = self._solve_flat(self.rows[flat], self.weights[flat])
+        return self._flats[key]
+
+    def _solve_flat(self, rows: Array, weights: Array) -> tuple[float, Array]:
+        """The same problem on the rows of a flat, in the coordinates of their span.
+
+        High-dimensional lattices have flats too large to enumerate; then the best nudge found stands in, and the
+        search no longer counts as finished (`unconfirmed`).
+        """
+        _, size, axes = np.linalg.svd(rows, full_matrices=False)
+        axes = axes[size > 1e-8 * size[0]]
+        inner_rows = np.ascontiguousarray(rows @ axes.T)
+        v = np.asarray(np.linalg.lstsq(inner_rows, np.ones(len(rows)), rcond=None)[0], dtype=np.float64)
+        inner = PencilSearch(inner_rows, weights, count_loss(inner_rows, weights, v), v)
+        inner.stop = lambda search: search.pencils >= MOST_FLAT_PENCILS or (self.stop is not None and self.stop(self))
+        try:
+            inner.run()
+        except _Stopped:
+            self.unconfirmed += 1
+        self.unconfirmed += inner.unconfirmed
+        return inner.loss, np.asarray(axes.T @ inner.v)
+
+
+def in_apparent_general_position(Z: Array) -> bool:
+    """Whether no feature has a value twice; lattice data, which are full of rows on common planes, fail this at once."""
+    X = Z[:, :-1] * Z[:, -1:]
+    X.sort(axis=0)
+    return bool((X[1:] > X[:-1]).all())
+
+
+def prioritised_search(
+    Z: Array,
+    weights: Array,
+    w0: Array | None = None,
+    *,
+    lexicographic: bool = False,
+    most_pencils: int | None = None,
+    stop: Stop | None = None,
+    on_improvement: Callable[[Array, float, int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> EnumerationResult:
+    """Least weighted 0-1 loss over the rows of Z (y_i (x_i, 1)); exact when `finished`.
+
+    w0 is the rule whose nearest rows come first, and the first incumbent; None takes the mean of the whitened rows, about
+    their least-squares rule. `stop` and `on_progress` are called about every 50 ms.
+    """
+    Z = np.ascontiguousarray(Z, dtype=np.float64)
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    M = whitening(Z) if len(Z) else np.zeros((Z.shape[1], 0))
+    rows = unit_rows(Z, M)
+    if w0 is None:
+        v = weights @ rows
+        start = M @ v if np.any(v) else np.eye(Z.shape[1])[-1]
+    else:
+        start = np.asarray(w0, dtype=np.float64)
+        v = np.asarray(np.linalg.lstsq(M, start, rcond=None)[0], dtype=np.float64)
+    order = np.argsort(np.abs(rows @ v), kind="stable")
+    best: dict[str, Any] = {"w": start, "loss": count_loss(Z, weights, start)}
+
+    def confirm(search: PencilSearch) -> None:
+        w = np.asarray(M @ np.asarray(search.v))
+        loss = count_loss(Z, weights, w)
+        if abs(loss - search.loss) > 1e-9 * (1.0 + loss):  # more than rounding on the way back from whitened rows
+            search.unconfirmed += 1
+        if loss < best["loss"]:
+            best.update(w=w, loss=loss)
+            if on_improvement is not None:
+                on_improvement(w, loss, search.pencils)
+
+    def ask(search: PencilSearch) -> bool:
+        if on_progress is not None:
+            on_progress(search.pencils)
+        used_up = most_pencils is not None and search.pencils >= most_pencils
+        return used_up or bool(stop is not None and stop())
+
+    search = PencilSearch(
+        np.ascontiguousarray(rows[order]),
+        weights[order],
+        best["loss"],
+        lexicographic=lexicographic,
+        only_needed=not lexicographic and in_apparent_general_position(Z),
+        stop=ask,
+        on_improvement=confirm,
+    )
+    try:
+        search.run()
+        finished = search.unconfirmed == 0
+    except _Stopped:
+        finished = False
+    combinations = comb(len(rows), max(rows.shape[1] - 1, 0))
+    if not finished:
+        combinations = min(combinations, search.pencils * len(rows) // max(rows.shape[1] - 1, 1))  # about
+    return EnumerationResult(best["w"], best["loss"], finished, search.pencils, combinations, search.unconfirmed)
+
+
+def n_pencils(Z: Array) -> int:
+    """Pencils through D - 1 of the rows of Z, which has D + 1 columns."""
+    n, m = Z.shape
+    return comb(n, max(m - 2, 0))
+
+
+class PrioritisedSearch(PlainZeroOne):
+    """See the module's docstring."""
+
+    name = "pcs"
+    promise = "proven when it finishes (small D), in floating point; anytime otherwise"
+    options = (
+        COMMON_OPTIONS
+        | VARIANT_OPTION
+        | {
+            "pencils": Option(
+                None, "most pencils to sweep; None: all", lambda v: None if v is None else number(1, integer=True)(v)
+            ),
+        }
+    )
+
+    def first_rule(self, x: Array, data: ZeroOneData, points: ZeroOneData, run: Run) -> Array:
+        is_small = n_pencils(data.Z) <= FEW_PENCILS
+        if run.warm_start is not None or run.options["variant"] == "paper" or not is_small:
+            return start_rule(x, data, points, run)
+        return least_squares_rule(data.Z, data.weights)
+
+    def search(self, task: Task) -> Found:
+        run, data = task.run, task.data
+        is_paper = run.options["variant"] == "paper"
+        start = task.start
+        if not is_paper:
+            steps = 20 + min(1_000, n_pencils(data.Z) // 100)
+            start = swap_search(data.Z, data.weights, start, task.rng, steps=steps, stop=run.stop).w
+            task.tell(count_loss(data.Z, data.weights, start))
+        got = prioritised_search(
+            data.Z,
+            data.weights,
+            start,
+            lexicographic=is_paper,
+            most_pencils=run.options["pencils"],
+            stop=run.stop,
+            on_improvement=lambda w, loss, pencils: task.tell(loss, iterations=pencils),
+            on_progress=lambda pencils: task.tell(iterations=pencils),
+        )
+        extra = {"combinations": got.combinations, "unconfirmed": got.unconfirmed}
+        lower = got.loss if got.finished else 0.0
+        return Found(got.w, lower, run.stop(), iterations=got.pencils, extra=extra)

@@ -1,0 +1,252 @@
+"""The training data of one problem, checked once at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Array
+from ..errors import InvalidInputError
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """X (n x d, dense or CSR, float64), labels as -1/+1, weights (sample x class), and the user's names.
+
+    `classes[1]` is the positive class: the larger label in sort order, or `pos_label`. `class_weights` are the factors
+    of (negative, positive) points that `weights` already contain; losses that are class means need them apart.
+    """
+
+    X: Any
+    y_pm1: Array
+    weights: Array
+    feature_names: tuple[str, ...]
+    classes: NDArray[Any]
+    class_weights: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        return self.y_pm1 > 0
+
+
+def check_data(
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    class_weight: Mapping[Any, float] | str | None = None,
+    feature_names: Sequence[str] | None = None,
+    pos_label: Any = None,
+) -> Data:
+    """Validate everything about the data, with one clear sentence for each thing that can be wrong."""
+    names = _feature_names(X, feature_names)
+    matrix = _matrix(X)
+    n, d = matrix.shape
+    _check_names(names, d)
+    y_pm1, classes = _labels(y, n, pos_label)
+    by_class = _class_weights(class_weight, y_pm1, classes)
+    weights = _sample_weights(sample_weight, n) * np.where(y_pm1 > 0, by_class[1], by_class[0])
+    for sign, label in ((-1.0, classes[0]), (1.0, classes[1])):
+        if not weights[y_pm1 == sign].any():
+            raise InvalidInputError(
+                f"all points of class {label!r} have weight zero; both classes need a positive weight."
+            )
+    return Data(matrix, y_pm1, weights, names or tuple(f"x{j}" for j in range(d)), classes, by_class)
+
+
+def check_one_class(
+    X: Any, *, sample_weight: ArrayLike | None = None, feature_names: Sequence[str] | None = None
+) -> Data:
+    """Points of a single class, all positive; the same checks of X, weights and names."""
+    names = _feature_names(X, feature_names)
+    matrix = _matrix(X)
+    n, d = matrix.shape
+    _check_names(names, d)
+    weights = _sample_weights(sample_weight, n)
+    if not weights.any():
+        raise InvalidInputError("all points have weight zero; at least one needs a positive weight.")
+    return Data(matrix, np.ones(n), weights, names or tuple(f"x{j}" for j in range(d)), np.array([-1, 1]))
+
+
+def _check_names(names: tuple[str, ...] | None, d: int) -> None:
+    if names is not None and len(names) != d:
+        raise InvalidInputError(f"feature_names has {len(names)} names but X has {d} columns.")
+    if names is not None and len(set(names)) != d:
+        raise InvalidInputError("feature_names repeats a name; every feature needs its own.")
+
+
+def _feature_names(X: Any, given: Sequence[str] | None) -> tuple[str, ...] | None:
+    if given is not None:
+        return tuple(map(str, given))
+    columns = getattr(X, "columns", None)
+    return None if columns is None else tuple(map(str, columns))
+
+
+def _matrix(X: Any) -> Any:
+    if sp.issparse(X):
+        matrix: Any = sp.csr_array(X, dtype=np.float64)
+        numbers = matrix.data
+    else:
+        try:
+            matrix = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as err:
+            raise InvalidInputError(
+                f"X must hold numbers; converting it to float64 failed: {err}. Encode text columns first."
+            ) from err
+        numbers = matrix
+    if matrix.ndim != 2:
+        raise InvalidInputError(
+            f"X must have two axes (points x features); got {matrix.ndim}. For one feature use X.reshape(-1, 1)."
+        )
+    if 0 in matrix.shape:
+        raise InvalidInputError(
+            f"X is empty: shape {tuple(matrix.shape)}; at least one point and one feature are needed."
+        )
+    if not np.isfinite(numbers).all():
+        bad = int(np.size(numbers) - np.isfinite(numbers).sum())
+        raise InvalidInputError(f"X holds {bad} NaN or infinite value(s); impute or drop them first.")
+    return matrix
+
+
+def _labels(y: Any, n: int, pos_label: Any) -> tuple[Array, NDArray[Any]]:
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (n,):
+        raise InvalidInputError(f"y must hold one label for each of the {n} points; got shape {labels.shape}.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InvalidInputError("y holds NaN or infinite labels; drop those points first.")
+    try:
+        classes = np.unique(labels)
+    except TypeError as err:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
+        raise InvalidInputError(f"y mixes labels that cannot be sorted ({kinds}); use two labels of one kind.") from err
+    if len(classes) != 2:
+        shown = ", ".join(map(repr, classes[:5].tolist())) + (" ..." if len(classes) > 5 else "")
+        hint = (
+            "Use scikit-learn's OneVsRestClassifier for more." if len(classes) > 2 else "Add points of a second class."
+        )
+        raise InvalidInputError(f"y must hold exactly two labels; got {len(classes)} ({shown}). {hint}")
+    if pos_label is not None:
+        if pos_label not in classes.tolist():
+            raise InvalidInputError(f"pos_label {pos_label!r} is not a label of y; the labels are {classes.tolist()}.")
+        if classes[0] == pos_label:
+            classes = classes[::-1]
+    return np.where(labels == classes[1], 1.0, -1.0), classes
+
+
+def _sample_weights(weights: ArrayLike | None, n: int) -> Array:
+    if weights is None:
+        return np.ones(n)
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InvalidInputError(f"sample_weight must hold numbers; {err}.") from err
+    if array.shape != (n,):
+        raise InvalidInputError(
+            f"sample_weight must hold one weight for each of the {n} points; got shape {array.shape}."
+        )
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise InvalidInputError("sample_weight must be finite and >= 0; a negative or NaN weight was given.")
+    return array
+
+
+def _class_weights(
+    class_weight: Mapping[Any, float] | str | None, y_pm1: Array, classes: NDArray[Any]
+) -> tuple[float, float]:
+    """Factors of the negative and of the positive class."""
+    if class_weight is None:
+        return 1.0, 1.0
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise InvalidInputError(
+                f"class_weight must be a mapping from label to weight, 'balanced' or None; got {class_weight!r}."
+            )
+        n = len(y_pm1)
+        return n / (2.0 * int((y_pm1 < 0).sum())), n / (2.0 * int((y_pm1 > 0).sum()))
+    if not isinstance(class_weight, Mapping):
+        raise InvalidInputError(
+            f"class_weight must be a mapping from label to weight, 'balanced' or None; got {type(class_weight).__name__}."
+        )
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise InvalidInputError(
+            f"class_weight names {unknown[0]!r}, which is not a label; the labels are {classes.tolist()}."
+        )
+    try:
+        factors = float(class_weight.get(classes[0], 1.0)), float(class_weight.get(classes[1], 1.0))
+    except (TypeError, ValueError) as err:
+        raise InvalidInputError(f"class_weight must hold numbers; got {dict(class_weight)!r}.") from err
+    if not all(0 <= factor < np.inf for factor in factors):
+        raise InvalidInputError(f"class_weight must hold finite weights >= 0; got {dict(class_weight)!r}.")
+    return factors
+
+
+BLOCK_BYTES = 1 << 22
+"""Rows are read or upcast in pieces of about this size."""
+
+
+def is_lazy(X: Any) -> bool:
+    """X is a Dask array: rows have to be computed before they can be used."""
+    return hasattr(X, "dask") and hasattr(X, "blocks")
+
+
+def row_blocks(X: Any) -> Iterator[tuple[slice, Array]]:
+    """(rows, their values in float64) from top to bottom, of a dense array, a memory map or a Dask array.
+
+    A Dask array is read chunk by chunk along its rows; nothing else of it is held.
+    """
+    if is_lazy(X):
+        start = 0
+        for chunk in range(X.numblocks[0]):
+            values = np.asarray(X.blocks[chunk].compute(scheduler="synchronous"), dtype=np.float64)
+            yield slice(start, start + len(values)), values
+            start += len(values)
+        return
+    step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, min(start + step, X.shape[0]))
+        yield rows, np.asarray(X[rows], dtype=np.float64)
+
+
+def finite_vector(name: str, value: ArrayLike) -> NDArray[Any]:
+    """A contiguous vector of finite float64 or float32 numbers, the input itself where it is one; or a clear error."""
+    array = np.asarray(value)
+    if array.dtype != np.float32:
+        try:
+            array = array.astype(np.float64, copy=False)
+        except (TypeError, ValueError) as err:
+            raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.") from err
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidInputError(
+            f"{name} must be a one-dimensional array with at least one entry; got shape {array.shape}."
+        )
+    # A finite sum proves all entries finite in one pass; an overflowing sum of finite entries needs the longer look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(array.sum(dtype=np.float64))
+    if suspicious and not np.isfinite(array).all():
+        at = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise InvalidInputError(
+            f"{name} must be finite; entry {at} is {array[at]}. Remove or impute such entries first."
+        )
+    return np.ascontiguousarray(array)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """A whole number >= 1, or a clear error."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidInputError(f"{name} must be an integer >= 1; got {value!r}.")
+    return int(value)

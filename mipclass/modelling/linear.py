@@ -1,0 +1,110 @@
+"""The linear rule, score = w.x + b: the default shape of a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InvalidInputError
+from ..protocol.result import Values
+from .algebra import Rule
+from .data import Data
+from .expression import Affine, Variables
+
+if TYPE_CHECKING:
+    from .model import Declaration
+
+
+@dataclass(frozen=True)
+class Linear(Rule):
+    """score = w.x + b.
+
+    intercept : True for a free offset, False for none, "penalised" for an offset that penalties treat like a weight
+        (the same as a constant column in X).
+    """
+
+    intercept: Literal[True, False, "penalised"] = True
+
+    def __post_init__(self) -> None:
+        if self.intercept not in (True, False, "penalised"):
+            raise InvalidInputError(f"intercept must be True, False or 'penalised'; got {self.intercept!r}.")
+
+    def variables(self, data: Data) -> dict[str, Affine]:
+        variables: dict[str, Affine] = {"w": Variables("w", (data.d,), (data.feature_names,))}
+        if self.intercept is not False:
+            variables["b"] = Variables("b")
+        return variables
+
+    def declare(self, d: Declaration) -> None:
+        w = d.builder.variables("w", labels=d.data.feature_names)
+        d.scores = d.points.X @ w
+        if self.intercept is not False:
+            d.scores = d.scores + d.builder.variables("b")
+
+    def scores(self, values: Mapping[str, Any], X: Any) -> Array:
+        products = np.asarray(X @ np.asarray(values["w"], dtype=np.float64), dtype=np.float64)
+        return products + float(values.get("b", 0.0))
+
+    def decode(self, d: Declaration, values: Values) -> Values:
+        decoded = {"w": values["w"], "b": values.get("b", np.zeros(()))}
+        if "use" in values:
+            decoded["w"] = np.where(values["use"] > 0.5, decoded["w"], 0.0)
+        for name in decoded:
+            if d.builder.has(name):
+                if d.builder.is_integer(name):
+                    decoded[name] = np.round(decoded[name])
+                lower, upper = (side.reshape(decoded[name].shape) for side in d.builder.bounds(name))
+                decoded[name] = np.clip(decoded[name], lower, upper)  # a solver may miss a bound by its tolerance
+        if self._may_nudge(d):
+            decoded["b"] = centre_offset(d, decoded)
+        return decoded
+
+    def _may_nudge(self, d: Declaration) -> bool:
+        """Only the scale-free loss leaves the offset free to move, and only when no constraint speaks of it."""
+        scale_free = d.model.is_scale_free and any(term.is_loss for _, term in d.model.terms)
+        named = {block.name for rows in d.model.weight_rows() for block in rows.expression.terms}
+        integer = d.builder.is_integer("b") if self.intercept is not False else True
+        return scale_free and not integer and "b" not in named
+
+    @property
+    def penalised(self) -> tuple[str, ...]:
+        return ("w", "b") if self.intercept == "penalised" else ("w",)
+
+    def formula(self) -> str:
+        return {True: "w.x + b", False: "w.x", "penalised": "w.x + b (b penalised)"}[self.intercept]
+
+    def latex(self) -> str:
+        return "w^T x + b" if self.intercept is not False else "w^T x"
+
+
+def centre_offset(d: Declaration, values: Mapping[str, Any]) -> Array:
+    """Move b to the middle of the gap between neighbouring products w.x that holds it, so that no tie remains.
+
+    A point off the boundary keeps its side. Points on the boundary go to whichever side costs less; they were errors
+    of both classes before, so the loss never rises.
+    """
+    data = d.data
+    products = np.asarray(data.X @ values["w"], dtype=np.float64)
+    threshold = -float(values["b"])
+    distinct = np.unique(products)
+    below, above = distinct[distinct < threshold], distinct[distinct > threshold]
+    tied = products == threshold
+    low = below[-1] if len(below) else None
+    high = above[0] if len(above) else None
+    if tied.any():
+        tied_weight = data.y_pm1[tied] @ data.weights[tied]
+        if tied_weight >= 0:
+            high = threshold  # the tied points become positive
+        else:
+            low = threshold
+    if low is not None and high is not None:
+        return np.asarray(-(low + (high - low) / 2))
+    # Every point is on one side: stay clear of the outermost one.
+    reach = max(float(distinct[-1] - distinct[0]) / 2, 1e-9 * float(np.abs(distinct).max()), 1e-300)
+    if high is not None:
+        return np.asarray(-(high - reach))
+    return np.asarray(-(low + reach)) if low is not None else np.asarray(-threshold)

@@ -1,0 +1,1 @@
+"""Numerical building blocks that several families of methods share."""

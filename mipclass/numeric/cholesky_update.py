@@ -1,0 +1,161 @@
+"""A Cholesky factor that grows and shrinks by a few indices: Q_AA = U'U with U stored by rows.
+
+Row c of U is column c of the lower factor, so that every inner loop (elimination, dot product, plane rotation) runs along
+contiguous memory. Only U[c, c:k] is meaningful. All functions work in place and cost O(k^2) for each index or right side;
+k is the present size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ..arrays import Array, Index
+
+# Sums may be reordered (this is what lets the compiler vectorise a dot product); nothing else is relaxed.
+REORDER = {"reassoc", "contract"}
+
+
+# The inner loops run from 0 over slices: only then does numba drop the test for negative indices and use wide registers.
+# Making a slice costs as much as a few dozen operations, so short rows (up to SMALL) are indexed directly.
+SMALL = 40
+
+
+@njit(cache=True, fastmath=REORDER)
+def dot(x: Array, y: Array) -> float:
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+@njit(cache=True, fastmath=REORDER)
+def subtract(factor: float, x: Array, y: Array) -> None:
+    """y <- y - factor x."""
+    for i in range(x.shape[0]):
+        y[i] -= factor * x[i]
+
+
+@njit(cache=True)
+def shift(x: Array, y: Array) -> None:
+    """y <- x, where y may overlap x from the left."""
+    for i in range(x.shape[0]):
+        y[i] = x[i]
+
+
+@njit(cache=True, fastmath=REORDER)
+def rotate(cosine: float, sine: float, x: Array, y: Array) -> None:
+    """(x, y) <- (cosine x + sine y, cosine y - sine x)."""
+    for i in range(x.shape[0]):
+        u = x[i]
+        v = y[i]
+        x[i] = cosine * u + sine * v
+        y[i] = cosine * v - sine * u
+
+
+@njit(cache=True, fastmath=REORDER)
+def solve_lower(U: Array, k: int, b: Array) -> None:
+    """b <- inv(U') b."""
+    if k <= SMALL:
+        for c in range(k):
+            x = b[c] / U[c, c]
+            b[c] = x
+            for i in range(c + 1, k):
+                b[i] -= x * U[c, i]
+        return
+    for c in range(k):
+        x = b[c] / U[c, c]
+        b[c] = x
+        subtract(x, U[c, c + 1 : k], b[c + 1 : k])
+
+
+@njit(cache=True, fastmath=REORDER)
+def solve_upper(U: Array, k: int, b: Array) -> None:
+    """b <- inv(U) b."""
+    if k <= SMALL:
+        for c in range(k - 1, -1, -1):
+            total = b[c]
+            for i in range(c + 1, k):
+                total -= U[c, i] * b[i]
+            b[c] = total / U[c, c]
+        return
+    for c in range(k - 1, -1, -1):
+        b[c] = (b[c] - dot(U[c, c + 1 : k], b[c + 1 : k])) / U[c, c]
+
+
+@njit(cache=True, fastmath=REORDER)
+def append(U: Array, k: int, columns: Array, corner: Array, floor: Array) -> float:
+    """Add q indices at the end: columns[e, :k] = Q_{A,e} and corner = their own (q, q) block. Both are overwritten.
+
+    Returns the smallest ratio of a Schur complement to its floor.
+    A complement below its floor is rounding noise of a dependent index and is raised to it. All q columns are eliminated
+    while a row of U is in the fast cache.
+    """
+    q = columns.shape[0]
+    for c in range(k):
+        row = U[c, c + 1 : k]
+        pivot = U[c, c]
+        for e in range(q):
+            x = columns[e, c] / pivot
+            columns[e, c] = x
+            U[c, k + e] = x
+            subtract(x, row, columns[e, c + 1 : k])
+    smallest = np.inf
+    for e in range(q):
+        for f in range(e, q):
+            corner[e, f] -= dot(columns[e, :k], columns[f, :k])
+    for e in range(q):
+        complement = corner[e, e]
+        smallest = min(smallest, complement / floor[e])
+        pivot = np.sqrt(max(complement, floor[e]))
+        U[k + e, k + e] = pivot
+        for f in range(e + 1, q):
+            U[k + e, k + f] = corner[e, f] / pivot
+        for f in range(e + 1, q):
+            for g in range(f, q):
+                corner[f, g] -= U[k + e, k + f] * U[k + e, k + g]
+    return smallest
+
+
+@njit(cache=True, fastmath=REORDER)
+def delete(U: Array, k: int, removed: Index, spare: Array) -> None:
+    """Remove the positions in `removed` (ascending): later rows move up and take back what the removed rows carried.
+
+    spare is (q, >= k) scratch for the removed rows, which plane rotations fold into the rows behind them. All q rotations
+    of a row are done while it is in the fast cache.
+    """
+    q = removed.shape[0]
+    size = k - q
+    gone = 0
+    for c in range(k):
+        row = U[c]
+        if gone < q and removed[gone] == c:
+            # Keep the part of this row behind c, with the removed columns closed up.
+            to = c - gone
+            e = gone + 1
+            for i in range(c + 1, k):
+                if e < q and removed[e] == i:
+                    e += 1
+                else:
+                    spare[gone, to] = row[i]
+                    to += 1
+            gone += 1
+            continue
+        target = U[c - gone]
+        to = c - gone
+        start = c
+        for e in range(gone, q + 1):
+            stop = removed[e] if e < q else k
+            shift(row[start:stop], target[to : to + stop - start])
+            to += stop - start
+            start = stop + 1
+        first = c - gone
+        for e in range(gone):
+            x = spare[e, first]
+            if x == 0.0:
+                continue
+            radius = np.hypot(target[first], x)
+            cosine = target[first] / radius
+            sine = x / radius
+            target[first] = radius
+            rotate(cosine, sine, target[first + 1 : size], spare[e, first + 1 : size])

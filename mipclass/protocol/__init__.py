@@ -1,0 +1,1 @@
+"""What a caller, a problem and a solver exchange: options, the run with its limits, outcome and result."""

@@ -1,0 +1,183 @@
+"""One solve's limits and its line of reporting: clock, stop requests, trace, callback, progress."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from .result import Status, Trace, Values, relative_gap
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a callback sees: the state of the search when something changed."""
+
+    seconds: float
+    objective: float | None
+    bound: float | None
+    nodes: int | None
+    iterations: int | None
+    extra: Mapping[str, Any]
+
+    @property
+    def gap(self) -> float | None:
+        return relative_gap(self.objective, self.bound)
+
+
+Callback = Callable[[Event], Any]
+
+
+@dataclass
+class Run:
+    """Everything one solve may use. The clock starts when the Run is made, so building counts.
+
+    A solver asks `stop()` often (it is cheap) and calls `report(...)` whenever the incumbent, the bound or the effort
+    changed. Neither ever raises for a limit: the solver returns its incumbent with the status that `stop()` gave.
+    """
+
+    time_limit: float | None = None
+    gap: float = 0.0
+    seed: int = 0
+    threads: int = 1
+    warm_start: Values | None = None
+    callback: Callback | None = None
+    progress: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+    solver: str = ""
+    trace: Trace = field(default_factory=list)
+    objective: float | None = None
+    bound: float | None = None
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        self._start = time.perf_counter()
+        self._meter: ProgressMeter | None = None
+        self._outer: Run | None = None
+        self.begin(self.solver, self.options)
+
+    def begin(self, solver: str, options: dict[str, Any]) -> None:
+        """Name the solver once it is chosen; the clock has been running since the Run was made."""
+        self.solver, self.options = solver, options
+        self._meter = ProgressMeter(solver, sys.stderr) if self.progress else None
+
+    @classmethod
+    def quiet(cls, *, seed: int = 0, time_limit: float | None = None, gap: float = 0.0, **options: Any) -> Run:
+        """A Run of its own, without callback or progress; inside another solve use `inner`."""
+        return cls(time_limit=time_limit, gap=gap, seed=seed, options=options)
+
+    def inner(self, *, time_limit: float | None = None, gap: float = 0.0, **options: Any) -> Run:
+        """A Run for a solve inside this one: its seed, what is left of its time, and its stop requests; nothing is shown.
+
+        `time_limit` may only shorten what is left. Ctrl-C and a callback that said stop end the inner solve as well.
+        """
+        left = self.seconds_left() if time_limit is None else min(time_limit, self.seconds_left())
+        run = Run(time_limit=None if left == float("inf") else left, gap=gap, seed=self.seed, options=options)
+        run._outer = self
+        return run
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    def seconds_left(self) -> float:
+        return float("inf") if self.time_limit is None else max(0.0, self.time_limit - self.seconds())
+
+    def stop(self) -> Status | None:
+        """INTERRUPTED after Ctrl-C or a callback's False, TIME_LIMIT when the time is used up, else None."""
+        if self.interrupted or (self._outer is not None and self._outer.stop() is Status.INTERRUPTED):
+            return Status.INTERRUPTED
+        if self.time_limit is not None and self.seconds() >= self.time_limit:
+            return Status.TIME_LIMIT
+        return None
+
+    def report(
+        self,
+        *,
+        objective: float | None = None,
+        bound: float | None = None,
+        nodes: int | None = None,
+        iterations: int | None = None,
+        **extra: Any,
+    ) -> None:
+        """Record the best objective and bound so far; tell the callback and the progress line."""
+        changed = False
+        if objective is not None and (self.objective is None or objective < self.objective):
+            self.objective, changed = float(objective), True
+        if bound is not None and (self.bound is None or bound > self.bound):
+            self.bound, changed = float(bound), True
+        now = self.seconds()
+        if changed:
+            self.trace.append((now, self.objective, self.bound))
+        if self.callback is not None:
+            answer = self.callback(Event(now, self.objective, self.bound, nodes, iterations, extra))
+            if answer is False:  # only False stops; None and everything else go on
+                self.interrupted = True
+        if self._meter is not None:
+            self._meter.show(Event(now, self.objective, self.bound, nodes, iterations, extra))
+
+    def say(self, words: str) -> None:
+        """Put words on the progress line, for as long as there is nothing to report."""
+        if self._meter is not None:
+            self._meter.write(f"{self.solver}: {words}")
+
+    def close(self) -> None:
+        if self._meter is not None:
+            self._meter.close()
+
+
+class ProgressMeter:
+    """One line on stderr, rewritten in place on a terminal and appended once a second elsewhere."""
+
+    def __init__(self, solver: str, stream: TextIO) -> None:
+        self._solver, self._stream, self._last = solver, stream, float("-inf")
+        self._in_place = stream.isatty()
+        self._written = False
+
+    def show(self, event: Event) -> None:
+        if event.seconds - self._last < (0.1 if self._in_place else 1.0):
+            return
+        self._last = event.seconds
+        parts = [f"{self._solver or 'solve'} {event.seconds:7.1f} s"]
+        for name in ("objective", "bound", "gap", "nodes", "iterations"):
+            value = getattr(event, name)
+            if value is not None:
+                parts.append(f"{name} {value:.6g}")
+        parts += [f"{name} {value}" for name, value in event.extra.items() if isinstance(value, int | float | str)]
+        self.write("  ".join(parts))
+
+    def write(self, line: str) -> None:
+        self._written = True
+        self._stream.write(f"\r\x1b[K{line}" if self._in_place else f"{line}\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        if self._in_place and self._written:
+            self._stream.write("\n")
+            self._stream.flush()
+
+
+@contextmanager
+def interruptible(run: Run) -> Iterator[None]:
+    """Turn the first Ctrl-C into a stop request; a second one raises KeyboardInterrupt as usual.
+
+    Signal handlers belong to the main thread; elsewhere this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def on_interrupt(signum: int, frame: Any) -> None:
+        if run.interrupted:
+            raise KeyboardInterrupt
+        run.interrupted = True
+
+    previous = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

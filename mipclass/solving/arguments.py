@@ -1,0 +1,101 @@
+"""The arguments of `solve`, checked before any work: limits, start values, and what counts as a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InvalidInputError
+from ..modelling.model import Model
+from ..modelling.problem import AsStated, Problem
+from ..modelling.program import Program
+from ..protocol.result import Result, Values
+
+
+@dataclass(frozen=True)
+class PlainProgram(AsStated):
+    """A Program as a Problem: its values are its blocks, its objective is its own."""
+
+    of: Program
+    name: str = "program"
+
+    def program(self) -> Program:
+        return self.of
+
+    def decode(self, x: Array) -> Values:
+        return self.of.split(x)
+
+    def encode(self, values: Mapping[str, Any]) -> Array:
+        return self.of.join(dict(values))
+
+    def recount(self, values: Mapping[str, Any]) -> float:
+        return self.of.objective(self.of.join(dict(values)))
+
+
+def as_problem(problem: Any) -> Problem:
+    """Whatever `solve` accepts, as a Problem."""
+    if isinstance(problem, Program):
+        return PlainProgram(problem, problem.name)
+    if isinstance(problem, Problem):
+        return problem
+    origin = type(problem).__module__.partition(".")[0]
+    if origin == "pyomo":
+        from ..bridges.pyomo import PyomoProblem
+
+        return PyomoProblem(problem)
+    if origin == "cvxpy":
+        from ..bridges.cvxpy import CvxpyProblem
+
+        return CvxpyProblem(problem)
+    raise InvalidInputError(
+        f"solve takes a mipclass Model or Program, a Pyomo ConcreteModel or a cvxpy Problem; got {type(problem).__name__}."
+    )
+
+
+def check_limits(time_limit: Any, gap: Any, seed: Any, threads: Any, callback: Any) -> None:
+    if time_limit is not None and (not _is_number(time_limit) or not time_limit > 0):
+        raise InvalidInputError(f"time_limit must be a positive number of seconds or None; got {time_limit!r}.")
+    if not _is_number(gap) or not 0 <= gap < np.inf:
+        raise InvalidInputError(f"gap must be a number >= 0; got {gap!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise InvalidInputError(f"seed must be a whole number; got {seed!r}.")
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+        raise InvalidInputError(f"threads must be a whole number >= 1; got {threads!r}.")
+    if callback is not None and not callable(callback):
+        raise InvalidInputError(f"callback must be a function of an Event or None; got {type(callback).__name__}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def start_values(warm_start: Result | Mapping[str, Any] | None) -> Values | None:
+    if warm_start is None:
+        return None
+    values = warm_start.values if isinstance(warm_start, Result) else warm_start
+    if not isinstance(values, Mapping):
+        raise InvalidInputError(f"warm_start takes a Result or values by name; got {type(warm_start).__name__}.")
+    try:
+        return {name: np.asarray(value, dtype=np.float64) for name, value in values.items()} or None
+    except (TypeError, ValueError) as err:
+        raise InvalidInputError(f"warm_start must hold arrays of numbers by name; {err}.") from err
+
+
+def check_start(problem: Problem, start: Values | None) -> None:
+    """Refuse a start for a rule of another shape, whichever solver would read it."""
+    if start is None or not isinstance(problem, Model):
+        return
+    for name, variables in problem.rule.variables(problem.data).items():
+        given = start.get(name)
+        if given is None:
+            continue
+        if given.size != variables.size:
+            raise InvalidInputError(
+                f"warm_start has {given.size} value(s) for {name!r}; this model's {name!r} has {variables.size}."
+            )
+        if not np.isfinite(given).all():
+            raise InvalidInputError(f"warm_start holds NaN or infinity for {name!r}; leave out what is not known.")

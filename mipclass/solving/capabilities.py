@@ -1,0 +1,68 @@
+"""solvers: every solver, what it promises and, for a problem, whether it can solve it and why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..backends.base import Backend
+from ..errors import MipclassError, SolverNotFoundError, UnsupportedProgramError
+from ..methods.base import Method, Refusal
+from ..modelling.problem import Problem
+from ..modelling.program import Feature
+from ..reductions.indicator_to_bigm import IndicatorToBigM
+from . import registry
+from .arguments import as_problem
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """One row of `solvers()`: `accepts` is None without a problem; `reason` says why not."""
+
+    name: str
+    kind: str
+    installed: bool
+    features: tuple[str, ...]
+    promise: str
+    accepts: bool | None = None
+    reason: str = ""
+
+
+def solvers(problem: Any = None) -> list[SolverInfo]:
+    """Every solver, what it promises and, for a given problem, whether it can solve it and why not."""
+    task = None if problem is None else as_problem(problem)
+    rows = [_backend_row(name, task) for name in _listed_backends()]
+    for name in registry.method_names():
+        method = registry.find(name)
+        form = method.match(task) if task is not None and isinstance(method, Method) else None
+        accepts = None if task is None else not isinstance(form, Refusal)
+        reason = form.reason if isinstance(form, Refusal) else ""
+        rows.append(SolverInfo(name, "method", True, (), method.promise, accepts, reason))
+    return rows
+
+
+def _listed_backends() -> list[str]:
+    members = [name for family in registry.FAMILIES for name in registry.family_members(family)]
+    return [*registry.backend_names(), *members]
+
+
+def _backend_row(name: str, task: Problem | None) -> SolverInfo:
+    try:
+        backend = registry.find(name)
+    except SolverNotFoundError as missing:
+        return SolverInfo(name, "backend", False, (), "", None if task is None else False, str(missing))
+    if not isinstance(backend, Backend):
+        raise MipclassError(f"the entry point {name!r} in mipclass.backends is not a Backend.")
+    features = tuple(sorted(backend.features))
+    if task is None:
+        return SolverInfo(name, "backend", True, features, backend.promise)
+    program = task.program()
+    reason = ""
+    if Feature.INDICATOR not in backend.features and len(program.indicators):
+        try:
+            program = IndicatorToBigM().apply(program)[0]
+        except UnsupportedProgramError as err:
+            reason = str(err)
+    if not reason and program.needs - backend.features:
+        reason = f"lacks {', '.join(sorted(program.needs - backend.features))}"
+    return SolverInfo(name, "backend", True, features, backend.promise, not reason, reason)

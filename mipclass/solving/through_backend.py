@@ -1,0 +1,107 @@
+"""From a Problem through reductions to a backend, and from its Solution back to an Outcome."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import Array
+from ..backends.base import Backend, Solution
+from ..errors import UnsupportedProgramError
+from ..modelling.problem import Problem
+from ..modelling.program import Feature, Program
+from ..protocol.result import Claim, Outcome, Status, Values, relative_gap
+from ..protocol.run import Run
+from ..reductions.base import Reduction
+from ..reductions.change_of_basis import ChangeOfBasis
+from ..reductions.indicator_to_bigm import IndicatorToBigM
+from .capabilities import solvers
+
+RECOUNT_TOLERANCE = 1e-6
+"""An objective and its recount agree when they differ by at most this part of the objective's size (at least one)."""
+
+
+def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
+    program = problem.program()
+    steps: list[Reduction] = [] if Feature.INDICATOR in backend.features else [IndicatorToBigM()]
+    steps.append(ChangeOfBasis(problem.basis()))
+    reduced, receipts = program, []
+    for step in steps:
+        reduced, receipt = step.apply(reduced)
+        receipts.append(receipt)
+    missing = reduced.needs - backend.features
+    if missing:
+        raise UnsupportedProgramError(_cannot(problem, backend, reduced, missing))
+    if run.warm_start is not None:
+        start = problem.encode(run.warm_start)
+        for step, receipt in zip(steps, receipts, strict=True):
+            start = step.forward(start, receipt)
+        run.warm_start = {"x": start}
+    solution = backend.solve(reduced, run)
+    x = solution.x
+    if x is not None:
+        for step, receipt in zip(reversed(steps), reversed(receipts), strict=True):
+            x = step.undo(x, receipt)
+    return _outcome(problem, program, solution, x, run.gap)
+
+
+def _outcome(problem: Problem, program: Program, solution: Solution, x: Array | None, gap: float) -> Outcome:
+    bound = None if solution.bound is None else program.round_bound(solution.bound)
+    extra: dict[str, Any] = {**solution.extra}
+    for name in ("row_duals", "column_duals", "ray"):
+        if getattr(solution, name) is not None:
+            extra[name] = getattr(solution, name)
+    if problem.scope():
+        extra["scope"] = problem.scope()  # of an optimum as of an infeasibility
+    if x is None:
+        claim: Claim = "proven" if solution.status in (Status.INFEASIBLE, Status.UNBOUNDED) else "none"
+        return _as_outcome(solution, claim, None, None, bound, extra)
+    values = problem.decode(x)
+    objective = float(solution.objective) if solution.objective is not None else program.objective(x)
+    claim = "proven" if solution.status is Status.OPTIMAL else "heuristic"
+    recounted = problem.recount(values)
+    tolerance = RECOUNT_TOLERANCE * max(1.0, abs(objective))
+    if recounted < objective - tolerance:
+        # Decoding removed ties and the model's margin eps, so the rule is better than the solver knew.
+        objective = recounted
+        if bound is not None and bound > objective + tolerance:
+            extra["bound_within_margin"] = bound  # true only of rules whose correct points keep the margin eps
+            bound, claim = None, "heuristic"
+    elif recounted > objective + tolerance:
+        extra["recounted_objective"] = recounted
+        claim = "heuristic"
+    elif program.has_integral_objective:
+        objective = recounted
+    left = relative_gap(objective, bound)
+    if gap > 0 and left is not None and left > RECOUNT_TOLERANCE:
+        claim = "heuristic"  # good enough by the caller's own gap, which is no proof of optimality
+    return _as_outcome(solution, claim, values, objective, bound, extra)
+
+
+def _as_outcome(
+    solution: Solution,
+    claim: Claim,
+    values: Values | None,
+    objective: float | None,
+    bound: float | None,
+    extra: dict[str, Any],
+) -> Outcome:
+    return Outcome(
+        status=solution.status,
+        claim=claim,
+        values=values,
+        objective=objective,
+        bound=bound,
+        nodes=solution.nodes,
+        iterations=solution.iterations,
+        raw_status=solution.raw_status,
+        extra=extra,
+    )
+
+
+def _cannot(problem: Problem, backend: Backend, program: Program, missing: frozenset[Feature]) -> str:
+    able = [row.name for row in solvers(problem) if row.accepts and row.installed]
+    why = ", ".join(sorted(missing))
+    return (
+        f"solver {backend.name!r} cannot solve model {problem.name!r}, a {program.kind} with {int(program.integer.sum())} integer "
+        f"variables: it lacks {why} and takes {', '.join(sorted(backend.features))}. Installed solvers that can: {', '.join(able) or 'none'}."
+    )

@@ -1,0 +1,39 @@
+"""Every example runs, draws something and can save it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from tests.paths import ROOT
+
+mpl.use("Agg")
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("default")
+def test_example_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
+    spec = importlib.util.spec_from_file_location(f"example_{script.stem}", script)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    picture = tmp_path / f"{script.stem}.png"
+    figure = module.main(str(picture))
+    assert picture.stat().st_size > 5_000
+    assert figure.axes
+    assert all(axes.has_data() for axes in figure.axes if axes.get_visible() and axes.axison)
+    plt.close("all")
+
+
+def test_every_example_says_its_point() -> None:
+    assert EXAMPLES
+    for script in EXAMPLES:
+        assert script.read_text().startswith('"""'), f"{script.name} needs a docstring that states its one point"

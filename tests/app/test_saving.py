@@ -1,0 +1,128 @@
+"""Estimators and results survive a round trip; broken files are refused with one clear error."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import mipclass
+from mipclass import models
+from mipclass.app.saving import ESTIMATORS, load, save
+from mipclass.errors import InvalidInputError, ReadError
+
+
+def data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    return X, np.where(X[:, 0] + 0.4 * rng.normal(size=n) > 0, "yes", "no")
+
+
+FITS: dict[str, dict[str, Any]] = {
+    "ZeroOneClassifier": {"solver": "local", "subject_to": ()},
+    "PolyhedralClassifier": {"n_hyperplanes": 2},
+    "RGDTreeSVC": {"outlier_fraction": 0.1},
+    "RGDTreeOneClass": {"outlier_fraction": 0.1},
+    "TauFPLClassifier": {"tau": 0.2, "threshold": "train"},
+}
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+def test_predictions_are_identical_after_loading(name: str, tmp_path: Path) -> None:
+    X, y = data()
+    estimator = getattr(mipclass, name)(**FITS.get(name, {}))
+    estimator.fit(X, y)
+    save(estimator, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert type(again) is type(estimator)
+    assert again.get_params() == estimator.get_params()
+    new = np.random.default_rng(1).normal(size=(200, 3))
+    assert np.array_equal(again.decision_function(new), estimator.decision_function(new))
+    assert np.array_equal(again.predict(new), estimator.predict(new))
+    assert again.result_.objective == estimator.result_.objective
+
+
+def test_constraints_are_kept_as_parameters(tmp_path: Path) -> None:
+    X, y = data(20)
+    limits = [models.FalsePositiveRate(0.1), models.Monotone({0: 1}), models.RateParity(np.arange(20) % 2, 0.9)]
+    estimator = mipclass.ZeroOneClassifier(solver="highs", subject_to=limits, time_limit=5).fit(X, y)
+    save(estimator, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert [c.formula() for c in again.subject_to] == [c.formula() for c in limits]
+    assert again.fit(X, y).loss_ == estimator.loss_
+
+
+def test_results_round_trip_bit_for_bit(tmp_path: Path) -> None:
+    result = mipclass.solve(models.zero_one(*data(30)), "highs")
+    save(result, tmp_path / "result.json")
+    again = load(tmp_path / "result.json")
+    assert again.status == result.status
+    assert again.trace == result.trace
+    assert all(np.array_equal(again.values[name], result.values[name]) for name in result.values)
+
+
+def test_large_arrays_go_beside(tmp_path: Path) -> None:
+    build = mipclass.models.hinge_svm(*data(60))
+    result = mipclass.solve(build.program(), "highs")
+    big = type(result)(**{**vars(result), "values": {"x": np.arange(20_000) / 7}})
+    save(big, tmp_path / "big.json")
+    assert (tmp_path / "big.npz").exists()
+    assert np.array_equal(load(tmp_path / "big.json").values["x"], big.values["x"])
+    (tmp_path / "big.npz").unlink()
+    with pytest.raises(ReadError, match=r"needs big\.npz beside it"):
+        load(tmp_path / "big.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "not written by"),
+        ({"version": 99}, "has version 99"),
+        ({"kind": "program"}, "holds a 'program'"),
+        ({"class": "os.system"}, "no estimator 'os.system'"),
+        ({"arrays": "../secret.npz"}, "same folder"),
+        ({"fitted": {"predict": 3}}, "would replace the method"),
+        ({"parameters": {"nonsense": 1}}, "damaged"),
+        ({"fitted": {"coef_": {"$array": {"dtype": "<f8", "shape": [3], "data": [1.0]}}}}, "holds 1 numbers"),
+        ({"fitted": {"coef_": {"$array": {"dtype": "|O", "shape": [1], "data": [1.0]}}}}, "not read"),
+    ],
+)
+def test_broken_files_are_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    estimator = mipclass.ZeroOneClassifier(solver="local").fit(*data())
+    path = tmp_path / "model.json"
+    save(estimator, path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(ReadError, match=message):
+        load(path)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cut=st.floats(0, 1), junk=st.binary(max_size=20))
+def test_fuzzed_files_never_raise_anything_else(cut: float, junk: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    if not (tmp_path / "good.json").exists():
+        save(mipclass.solve(models.zero_one([[0.0], [1.0]], [0, 1]), "highs"), tmp_path / "good.json")
+    good = (tmp_path / "good.json").read_bytes()
+    at = int(cut * len(good))
+    path.write_bytes(good[:at] + junk + good[at + len(junk) :])
+    with contextlib.suppress(ReadError):
+        load(path)
+
+
+def test_what_cannot_be_saved_says_why(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="takes a Result or one of"):
+        save({"a": 1}, tmp_path / "x.json")
+    with pytest.raises(InvalidInputError, match="not fitted"):
+        save(mipclass.ZeroOneClassifier(), tmp_path / "x.json")
+    with pytest.raises(InvalidInputError, match=r"end in \.json"):
+        save(mipclass.ZeroOneClassifier(), tmp_path / "x.pkl")
+    with pytest.raises(ReadError, match="no file"):
+        load(tmp_path / "nowhere.json")
+    assert list(tmp_path.iterdir()) == []

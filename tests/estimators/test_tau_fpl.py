@@ -1,0 +1,254 @@
+"""TauFPLClassifier: scikit-learn's checks, thresholds and what they promise, kernels, blocks, scorers."""
+
+from __future__ import annotations
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mipclass import TauFPLClassifier
+from mipclass.analysis.metrics import np_score, np_scorer, rates, tpr_at_fpr, tpr_at_fpr_scorer
+from mipclass.analysis.thresholds import rank_threshold, umbrella_negatives_needed, umbrella_order, umbrella_threshold
+from mipclass.errors import InvalidInputError, MipclassWarning
+
+
+def two_gaussians(n_neg, n_pos, d=2, shift=3.0, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], [n_neg, n_pos])
+    return rng.standard_normal((n_neg + n_pos, d)) + shift * y[:, None] / np.sqrt(d), y
+
+
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+@parametrize_with_checks([TauFPLClassifier(n_rounds=3), TauFPLClassifier(threshold="train", kernel="rbf")])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("threshold", ["train", "oob", "umbrella"])
+def test_thresholds_keep_the_rate_where_they_promise_it(threshold):
+    X, y = two_gaussians(400, 200)
+    clf = TauFPLClassifier(tau=0.05, threshold=threshold, random_state=0).fit(X, y)
+    fpr, tpr = rates(y, clf.predict(X))
+    assert tpr > 0.4
+    if threshold == "train":
+        assert fpr <= 0.05
+        assert fpr > 0.04  # not wastefully strict
+    assert {"train": "training data", "oob": "on average", "umbrella": "<= 0.05 over samples"}[
+        threshold
+    ] in clf.guarantee_
+    assert clf.threshold_ == -clf.intercept_[0]
+    np.testing.assert_allclose(clf.decision_function(X), X @ clf.coef_[0] - clf.threshold_)
+    assert clf.result_.claim == "proven"
+
+
+def test_two_tau_ranks_with_twice_as_many_negatives():
+    X, y = two_gaussians(400, 200)
+    one = TauFPLClassifier(tau=0.05, threshold="train").fit(X, y)
+    two = TauFPLClassifier(tau=0.05, ranking_tau=0.1, threshold="train").fit(X, y)
+    assert (one.k_, two.k_) == (20.0, 40.0)
+
+
+def test_rank_threshold_is_exact_and_counts_weights():
+    scores = np.arange(100.0)
+    assert rank_threshold(scores, 0.07) == 92.0  # seven above, although 0.07 * 100 > 7 in floating point
+    assert rank_threshold(scores, 0.075) == 92.0
+    assert rank_threshold([3.0, 3.0, 3.0], 0.5) == 3.0
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        values, weights = rng.integers(0, 6, 12).astype(float), rng.integers(0, 4, 12)
+        if not weights.any():
+            continue
+        tau = float(rng.choice([0.05, 0.1, 0.3, 0.5, 0.9]))
+        assert rank_threshold(values, tau, weights) == rank_threshold(np.repeat(values, weights), tau)
+
+
+def test_umbrella_order_against_its_definition():
+    assert umbrella_negatives_needed(0.05, 0.05) == 59
+    for n, tau, delta in ((59, 0.05, 0.05), (200, 0.05, 0.1), (1000, 0.01, 0.05), (77, 0.3, 0.01)):
+        k = umbrella_order(n, tau, delta)
+        tail = lambda j, n=n, tau=tau: binom.sf(j - 1, n, 1 - tau)  # noqa: E731
+        assert tail(k) <= delta < tail(k - 1)
+    assert umbrella_threshold(np.arange(59.0), 0.05, 0.05) == 58.0
+    with pytest.raises(InvalidInputError, match="needs at least 59 held-out negatives"):
+        umbrella_order(58, 0.05, 0.05)
+
+
+def test_umbrella_coverage():
+    """Over 500 samples the rate of excess is not above delta, by a one-sided binomial test at 1e-3.
+
+    The classes are Gaussian, so that the true false-positive rate of a linear rule is known exactly.
+    """
+    from scipy.stats import norm
+
+    tau, delta, repetitions, excess = 0.1, 0.1, 500, 0
+    for seed in range(repetitions):
+        X, y = two_gaussians(120, 40, seed=seed)
+        clf = TauFPLClassifier(tau=tau, threshold="umbrella", delta=delta, random_state=seed, R=0.1).fit(X, y)
+        fpr = norm.sf(clf.threshold_ / np.linalg.norm(clf.coef_))
+        excess += fpr > tau
+    assert binom.sf(excess - 1, repetitions, delta) > 1e-3
+    assert excess > 0.3 * delta * repetitions  # and it is not absurdly strict
+
+
+def test_umbrella_says_when_there_are_too_few_negatives():
+    X, y = two_gaussians(40, 40)
+    with pytest.raises(InvalidInputError, match="needs at least 59 held-out negatives"):
+        TauFPLClassifier(threshold="umbrella").fit(X, y)
+
+
+def test_weights_equal_repetition_and_order_does_not_matter():
+    X, y = two_gaussians(60, 40)
+    weights = np.random.default_rng(1).integers(0, 4, len(y))
+    clf = TauFPLClassifier(tau=0.1, random_state=3, tolerance=1e-6)
+    weighted = clone(clf).fit(X, y, sample_weight=weights)
+    repeated = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    shuffle = np.random.default_rng(2).permutation(len(y))
+    shuffled = clone(clf).fit(X[shuffle], y[shuffle], sample_weight=weights[shuffle])
+    for other in (repeated, shuffled):
+        np.testing.assert_allclose(other.coef_, weighted.coef_, rtol=1e-5)
+        assert other.threshold_ == pytest.approx(weighted.threshold_, rel=1e-5)
+
+
+def test_same_seed_same_bits_and_jobs_do_not_matter():
+    X, y = two_gaussians(100, 60)
+    a = TauFPLClassifier(random_state=0, n_rounds=4).fit(X, y)
+    b = TauFPLClassifier(random_state=0, n_rounds=4).fit(X, y)
+    with joblib.parallel_config("threading"):
+        c = TauFPLClassifier(random_state=0, n_rounds=4, n_jobs=2).fit(X, y)
+    assert (a.coef_ == b.coef_).all()
+    assert (a.coef_ == c.coef_).all()
+    assert a.threshold_ == b.threshold_ == c.threshold_
+
+
+def test_sparse_float32_memory_map_and_dask_agree_with_dense(tmp_path):
+    dask_array = pytest.importorskip("dask.array")
+    X, y = two_gaussians(300, 150, d=5)
+    X = np.where(np.abs(X) < 0.5, 0.0, X).astype(np.float32)
+    mapped = np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="w+", shape=X.shape)
+    mapped[:] = X
+    clf = TauFPLClassifier(tau=0.1, random_state=0, n_rounds=3)
+    dense = clone(clf).fit(X.astype(float), y)
+    for other in (sp.csr_matrix(X.astype(float)), X, mapped, dask_array.from_array(X, chunks=(70, 5))):
+        fitted = clone(clf).fit(other, y)
+        np.testing.assert_allclose(fitted.coef_, dense.coef_, rtol=1e-9)
+        assert fitted.threshold_ == pytest.approx(dense.threshold_, rel=1e-9)
+        np.testing.assert_allclose(fitted.decision_function(other), dense.decision_function(X.astype(float)), atol=1e-9)
+        assert fitted.result_.recounted
+
+
+def test_kernels():
+    X, y = two_gaussians(80, 60)
+    linear = TauFPLClassifier(tau=0.1, threshold="train", solver="fista", tolerance=1e-7, R=0.1).fit(X, y)
+    gram = TauFPLClassifier(tau=0.1, threshold="train", kernel="precomputed", tolerance=1e-7, R=0.1).fit(X @ X.T, y)
+    np.testing.assert_allclose(gram.decision_function(X @ X.T), linear.decision_function(X), atol=1e-3)
+    ring = np.random.default_rng(0).standard_normal((300, 2))
+    inside = (np.linalg.norm(ring, axis=1) < 1.0).astype(int)
+    rbf = TauFPLClassifier(tau=0.1, kernel="rbf", R=1e-3, random_state=0, n_rounds=3).fit(ring, inside)
+    fpr, tpr = rates(inside, rbf.predict(ring))
+    assert fpr < 0.1
+    assert tpr > 0.7
+    assert not hasattr(rbf, "coef_")
+
+
+def test_repeated_points_with_fista():
+    X, y = two_gaussians(60, 40)
+    twice = TauFPLClassifier(tau=0.1, solver="fista", threshold="train", R=0.1).fit(np.vstack([X, X]), np.tile(y, 2))
+    assert twice.k_ == 12.0
+
+
+def test_collapse_is_reported_with_a_remedy():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [200, 100])
+    X = rng.standard_normal((300, 2)) + 0.05 * y[:, None]
+    with pytest.warns(MipclassWarning, match="collapsed.*ranking_tau"):
+        clf = TauFPLClassifier(tau=0.01, threshold="train").fit(X, y)
+    assert clf.result_.extra["collapsed"]
+    assert not clf.predict(X).any()
+    with pytest.warns(MipclassWarning, match="collapsed"):
+        clf = TauFPLClassifier(tau=0.01, n_rounds=2, random_state=0).fit(X, y)
+    assert not clf.predict(X).any()
+    assert "collapsed" in clf.guarantee_
+
+
+def test_too_few_negatives_give_k_one_and_a_warning():
+    X, y = two_gaussians(8, 30)
+    with pytest.warns(MipclassWarning, match="k = 1"):
+        clf = TauFPLClassifier(tau=0.05, threshold="train").fit(X, y)
+    assert clf.k_ == 1.0
+
+
+def test_metrics_and_grid_search():
+    y = np.array([0, 0, 0, 0, 1, 1])
+    assert rates(y, [1, 0, 0, 0, 1, 0]) == (0.25, 0.5)
+    assert np_score(y, [1, 0, 0, 0, 1, 0], tau=0.1) == pytest.approx(0.25 / 0.1 - 0.5)
+    assert np_score(y, [0, 0, 0, 0, 1, 0], tau=0.1) == pytest.approx(0.5)
+    assert tpr_at_fpr(y, [3.0, 1.0, 1.0, 0.0, 2.0, 4.0], tau=0.25) == 1.0
+    assert tpr_at_fpr(y, [3.0, 1.0, 1.0, 0.0, 2.0, 4.0], tau=0.2) == 0.5
+    X, labels = two_gaussians(120, 80)
+    for scorer in (np_scorer(0.1), tpr_at_fpr_scorer(0.1)):
+        search = GridSearchCV(
+            TauFPLClassifier(tau=0.1, n_rounds=2, random_state=0), {"R": [1e-2, 1.0]}, scoring=scorer, cv=3
+        )
+        search.fit(X, labels)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tau": 0.0}, "tau must be a number in"),
+        ({"tau": 1.0}, "tau must be a number in"),
+        ({"tau": "5%"}, "tau must be a number in"),
+        ({"ranking_tau": 2}, "ranking_tau must be a number in"),
+        ({"delta": -1}, "delta must be a number in"),
+        ({"R": 0.0}, "R must be a positive number"),
+        ({"threshold": "cv"}, "threshold must be one of 'oob'"),
+        ({"kernel": "poly"}, "kernel must be one of"),
+        ({"kernel": "rbf", "gamma": -1.0}, "gamma must be"),
+        ({"n_rounds": 0}, "n_rounds must be"),
+        ({"tolerance": 0}, "tolerance must be"),
+    ],
+)
+def test_bad_parameters_are_named(change, message):
+    X, y = two_gaussians(30, 30)
+    with pytest.raises(InvalidInputError, match=message):
+        TauFPLClassifier(**change).fit(X, y)
+
+
+def test_bad_data_are_named():
+    X, y = two_gaussians(30, 30)
+    with pytest.raises(ValueError, match="one class"):
+        TauFPLClassifier().fit(X, np.zeros(60))
+    with pytest.raises(ValueError, match="Only binary classification"):
+        TauFPLClassifier().fit(X, np.arange(60) % 3)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        TauFPLClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="NaN or infinity in rows"):
+        TauFPLClassifier().fit(X.astype(np.float32), y)
+    with pytest.raises(InvalidInputError, match="two labels"):
+        np_score([1, 1], [1, 1], tau=0.1)
+
+
+def test_time_limit_returns_the_rounds_done():
+    X, y = two_gaussians(200, 100)
+    clf = TauFPLClassifier(n_rounds=500, time_limit=0.3, random_state=0).fit(X, y)
+    assert 1 <= len(clf.results_) < 500
+    assert np.isfinite(clf.threshold_)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_saved_and_loaded_it_predicts_the_same(tmp_path, kernel):
+    from mipclass import load, save
+
+    X, y = two_gaussians(80, 60)
+    clf = TauFPLClassifier(tau=0.1, kernel=kernel, n_rounds=2, random_state=0).fit(X, y)
+    save(clf, tmp_path / "clf.json")
+    again = load(tmp_path / "clf.json")
+    np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
+    assert again.guarantee_ == clf.guarantee_

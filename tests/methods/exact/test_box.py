@@ -1,0 +1,112 @@
+"""box: rounding, conflicts and lemmas against slow twins."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mipclass.methods.exact.box.kernels import grow as kernel
+from mipclass.methods.exact.box.proof import BoxProof, CoverProof
+from mipclass.methods.exact.box.search import BoxSearch
+from mipclass.methods.exact.rational import exact_product, integer_matrix, integer_weights, rank, round_rows
+from mipclass.methods.zero_one.prepared import prepare
+from tests.truth.zero_one import least_loss
+
+
+def never() -> None:
+    return None
+
+
+@given(st.lists(st.lists(st.integers(-50, 50), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_rank_of_whole_rows(rows):
+    assert rank([list(row) for row in rows]) == np.linalg.matrix_rank(np.array(rows))
+
+
+@given(seed=st.integers(0, 10**6))
+def test_rounding_is_within_its_stated_error(seed):
+    rng = np.random.default_rng(seed)
+    A, M = rng.standard_normal((4, 3)), rng.standard_normal((3, 3))
+    exact = exact_product(A, M)
+    for row, want in zip(exact, A @ M, strict=True):
+        assert np.allclose(np.array([float(Fraction(v, max(map(abs, row)))) for v in row]), want / np.abs(want).max())
+    rounded, err = round_rows([[3, -1, 2], [4, 2, 1]], 3)
+    assert rounded.tolist() == [[8, -3, 5], [8, 4, 2]]
+    assert err.tolist() == [0.5, 0.0]
+    Q, err = round_rows(exact, 21)
+    for row, q, e in zip(exact, Q, err, strict=True):
+        scale = Fraction(2**21, max(map(abs, row)))
+        assert all(abs(v * scale - Fraction(int(c))) <= Fraction(e) for v, c in zip(row, q, strict=True))
+
+
+def test_integer_weights_are_exact_or_below():
+    whole, unit = integer_weights(np.array([0.5, 1.5, 3.0]))
+    assert (whole.tolist(), unit) == ([1, 3, 6], Fraction(1, 2))
+    weights = np.array([0.1, 1 / 3, 2.0])
+    whole, unit = integer_weights(weights)
+    assert all(0 <= Fraction(float(w)) - int(k) * unit < unit for w, k in zip(weights, whole, strict=True))
+    assert integer_matrix(np.array([[0.5, 6.0], [0.25, 3.0]])) == [[2, 2], [1, 1]]
+
+
+@pytest.mark.parametrize("few", [0, kernel.FEW])
+def test_lattices_are_settled_by_lemmas(few):
+    """Of either kind: by boxes in the smaller space (few = 0), or by infeasible subsystems."""
+    kinds = set()
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 2, (12, 4)).astype(float)
+        y = rng.choice([-1.0, 1.0], 12)
+        data = prepare(X, y)
+        weights, _ = integer_weights(data.weights)
+        search = BoxSearch(data.Z, weights, few=few)
+        search.advance(never)
+        assert search.finished
+        assert search.lower + data.constant == least_loss(X, y, np.ones(12))
+        kinds |= {type(lemma) for lemma in search.lemmas.proofs}
+    assert kinds == {CoverProof if few else BoxProof}
+
+
+def test_a_lemma_speaks_of_no_more_points_than_it_needs():
+    # Classes +, -, + along a line cannot all be right; the last point is off that line, so that no other set is to blame.
+    Z = np.array([[-1.0, 0.0, 1.0], [0.0, 0.0, -1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    lemmas = BoxSearch(Z, np.ones(4, np.int64)).lemmas
+    assert lemmas.find(np.arange(4, dtype=np.int32), 1, never)
+    assert lemmas.proofs[0].rows.tolist() == [0, 1, 2]
+    assert [part.tolist() for part in lemmas.table] == [[0, 3], [0, 1, 2], [1]]
+    assert not lemmas.find(np.arange(4, dtype=np.int32), 2, never)
+    assert (lemmas.counterexample @ Z.T <= 0).sum() == 1
+    assert len(lemmas.proofs) == 1
+
+
+def test_a_step_from_a_vertex_decides_its_ties():
+    """At W = (1, 0) the last row is a tie; a step in the direction that gets it right is the better rule."""
+    Z = np.array([[1.0, 1.0], [1.0, -1.0], [0.0, 1.0]])
+    search = BoxSearch(Z, np.ones(3, np.int64), np.array([1.0, 0.0]))
+    assert search.best == 1
+    search.offer_near(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    assert search.best == 0
+    assert (Z @ search.best_W > 0).all()
+
+
+def test_the_bound_rises_and_a_stop_keeps_it():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = np.sign(X.sum(axis=1) + rng.normal(0, 2, 120))
+    data = prepare(X, y)
+    weights, _ = integer_weights(data.weights)
+    first = BoxSearch(data.Z, weights)
+    first.advance(never)
+    search = BoxSearch(data.Z, weights, first.best_W)
+    seen: list[int] = []
+    search.advance(never, on_progress=lambda: seen.append(search.lower))
+    assert search.finished
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 2
+    assert search.lower == first.lower
+    paused = BoxSearch(data.Z, weights)
+    while not paused.finished:
+        paused.advance(lambda: True)
+    assert paused.lower == search.lower

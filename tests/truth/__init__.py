@@ -1,0 +1,1 @@
+"""Slow, obvious truths that tests compare with."""
