@@ -15,6 +15,7 @@ from ..errors import InvalidInputError, UnsupportedProgramError
 from ..modelling.builder import Builder
 from ..modelling.data import row_blocks
 from ..modelling.model import Model
+from ..modelling.problem import AsStated
 from ..modelling.program import Program
 from ..protocol.result import Values
 from .constraints import FalsePositiveRate
@@ -58,7 +59,7 @@ def tau_fpl(X: Any, y: Any, tau: float = 0.05, R: float = 1e-3, **data: Any) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class BlockedRanking:
+class BlockedRanking(AsStated):
     """`tau_fpl` for rows that are read block by block: a Dask array, a memory map, float32 that is not to be copied.
 
     Solvers `lbfgs` and `fista` read the rows where they are. There is no program: that would hold all of them.
@@ -108,7 +109,7 @@ def neyman_pearson(X: Any, y: Any, tau: float = 0.05, **data: Any) -> Model:
 
 
 @dataclass(frozen=True, eq=False)
-class TauFPLDual:
+class TauFPLDual(AsStated):
     """See `tau_fpl_dual`."""
 
     positives: Array
@@ -170,7 +171,7 @@ def tau_fpl_dual(X: Any, y: Any, tau: float = 0.05, R: float = 1e-3, *, pos_labe
 
 
 @dataclass(frozen=True, eq=False)
-class KernelRanking:
+class KernelRanking(AsStated):
     """See `tau_fpl_kernel`."""
 
     K: Array

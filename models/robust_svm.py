@@ -14,6 +14,7 @@ from ..errors import InvalidInputError
 from ..modelling.builder import Builder
 from ..modelling.data import check_data
 from ..modelling.model import Model, Rule
+from ..modelling.problem import AsStated
 from ..modelling.program import Program
 from ..protocol.result import Values
 from .losses import Ramp, check_ramp
@@ -60,7 +61,7 @@ def check_C(C: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalSVM:
+class ConditionalSVM(AsStated):
     """See `conditional_svm`."""
 
     X: Array
@@ -131,7 +132,7 @@ def conditional_svm(
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalDual:
+class ConditionalDual(AsStated):
     """See `conditional_dual`."""
 
     Q: Array
