@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..backends.highs_iis import find_conflict
 from ..errors import InvalidInputError
 from ..modelling.model import Constraint, Model, Objective
+from ..modelling.problem import AsStated
 from ..modelling.program import Program
 from ..models.constraints import FalseNegativeRate, FalsePositiveRate, MaxFeatures
 from ..models.relaxations import relaxation
@@ -149,7 +151,7 @@ def _move(problem: Model, constraint: Constraint, run: Run) -> Move:
 
 
 @dataclass(frozen=True, eq=False)
-class _OnlySomePoints:
+class _OnlySomePoints(AsStated):
     """A model in which only some points have to keep their margin; all other rows stay."""
 
     model: Model
@@ -165,7 +167,7 @@ class _OnlySomePoints:
                 lower[dropped], upper[dropped] = -np.inf, np.inf
         return program.replace_with(row_lower=lower, row_upper=upper, c=np.zeros(program.n_columns), Q=None)
 
-    def basis(self) -> Any:
+    def basis(self) -> sp.csr_array | None:
         return self.model.basis()
 
     def decode(self, x: Array) -> Values:
