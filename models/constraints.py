@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError
 from ..modelling.data import Data
 from ..modelling.expression import Affine, Rows
@@ -22,7 +23,7 @@ _ROUNDING = 1e-9
 
 
 def _check_rate(owner: str, value: float) -> None:
-    if not isinstance(value, int | float | np.floating | np.integer) or isinstance(value, bool) or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise InvalidInputError(
             f"{owner}(at_most=...) must be a number in [0, 1]; got {value!r}. Write 0.05 for five per cent."
         )
@@ -113,7 +114,7 @@ class MaxFeatures(Constraint):
     at_most: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.at_most, bool) or not isinstance(self.at_most, int | np.integer) or self.at_most < 0:
+        if not is_whole_number(self.at_most) or self.at_most < 0:
             raise InvalidInputError(f"MaxFeatures(at_most=...) must be a whole number >= 0; got {self.at_most!r}.")
 
     @property
@@ -202,7 +203,7 @@ class Bounds(Constraint):
 
 
 def _is_interval(pair: Any) -> bool:
-    numbers = np.shape(pair) == (2,) and all(isinstance(side, int | float | np.number) for side in pair)
+    numbers = np.shape(pair) == (2,) and all(map(is_number, pair))
     return bool(numbers and pair[0] <= pair[1])
 
 

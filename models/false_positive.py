@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..checks import is_number
 from ..errors import InvalidInputError, UnsupportedProgramError
 from ..modelling.builder import Builder
 from ..modelling.data import row_blocks
@@ -29,7 +30,7 @@ def number_of_top(tau: float, negatives: float) -> float:
 
     A weight sum that is not whole is not rounded: k = tau n.
     """
-    if isinstance(tau, bool) or not isinstance(tau, int | float | np.number) or not 0.0 < tau < 1.0:
+    if not is_number(tau) or not 0.0 < tau < 1.0:
         raise InvalidInputError(
             f"tau must be a number in (0, 1), the tolerated false-positive rate; got {tau!r}. Write 0.05 for five per cent."
         )
@@ -231,7 +232,7 @@ def tau_fpl_kernel(K: Any, y: Any, tau: float = 0.05, R: float = 1e-3, *, pos_la
 
 
 def _check_R(R: Any) -> None:
-    if isinstance(R, bool) or not isinstance(R, int | float | np.number) or not 0.0 < R < np.inf:
+    if not is_number(R) or not 0.0 < R < np.inf:
         raise InvalidInputError(
             f"R must be a positive number, the weight of the penalty R/2 |w|^2; got {R!r}. Try powers of ten from 1e-6 to 1."
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..arrays import Array
+from ..checks import is_number
 from ..errors import InvalidInputError, UnsupportedProgramError
 from ..modelling.data import Data
 from ..modelling.model import Declaration, Model, Term
@@ -165,7 +166,7 @@ def _has_rule(values: Mapping[str, Any]) -> bool:
 
 
 def check_ramp(theta: Any, s: Any) -> None:
-    numbers = all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in (theta, s))
+    numbers = is_number(theta) and is_number(s)
     if not numbers or not 0 <= theta <= 1:
         raise InvalidInputError(f"theta, the weight of an outlier, must be a number from 0 to 1; got {theta!r}.")
     if not -np.inf < s <= 0:
@@ -245,7 +246,7 @@ class TopKRanking(Term):
     merges_points = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int | float | np.number) or not 0 < self.k < np.inf:
+        if not is_number(self.k) or not 0 < self.k < np.inf:
             raise InvalidInputError(f"TopKRanking(k) needs a positive number of negatives; got {self.k!r}.")
 
     def declare(self, d: Declaration, coefficient: float) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..arrays import Array
+from ..checks import is_whole_number
 from ..errors import InvalidInputError
 from ..modelling.data import Data, check_one_class
 from ..modelling.model import Constraint, Declaration, Model
@@ -178,7 +179,7 @@ class HardMargin(Constraint):
 
 def check_outliers(value: Any) -> None:
     """A share in [0, 1) or a whole number of points."""
-    is_count = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    is_count = is_whole_number(value)
     is_share = isinstance(value, float | np.floating) and 0 <= value < 1
     if not (is_share or (is_count and value >= 0)):
         raise InvalidInputError(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..checks import is_number
 from ..errors import InvalidInputError
 from ..modelling.model import Model
 from .losses import AverageViolation
@@ -33,7 +34,7 @@ def polyhedral(
     `box` limits |v| for solvers without native indicators; an l1 > 0 implies such a limit. `data` takes Model's
     sample_weight, class_weight, feature_names and pos_label.
     """
-    if isinstance(l1, bool) or not isinstance(l1, int | float | np.floating | np.integer) or not 0 <= l1 < np.inf:
+    if not is_number(l1) or not 0 <= l1 < np.inf:
         raise InvalidInputError(f"l1 must be a finite number >= 0; got {l1!r}.")
     objective = AverageViolation() + float(l1) * L1() if l1 > 0 else AverageViolation()
     model = Model(X, y, rule=Polyhedron(h, box=box), minimize=objective, name="polyhedral", **data)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..checks import is_number
 from ..errors import InvalidInputError
 from ..modelling.builder import Builder
 from ..modelling.data import check_data
@@ -56,7 +57,7 @@ def robust_svm(
 
 
 def check_C(C: Any) -> None:
-    if isinstance(C, bool) or not isinstance(C, int | float | np.number) or not 0 < C < np.inf:
+    if not is_number(C) or not 0 < C < np.inf:
         raise InvalidInputError(f"C, the weight of the losses, must be a positive number; got {C!r}.")
 
 

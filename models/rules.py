@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..arrays import Array
+from ..checks import is_whole_number
 from ..errors import InvalidInputError
 from ..modelling.data import Data
 from ..modelling.expression import Affine, Variables
@@ -35,7 +36,7 @@ class Polyhedron(Rule):
     box: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.h, bool) or not isinstance(self.h, int | np.integer) or self.h < 1:
+        if not is_whole_number(self.h) or self.h < 1:
             raise InvalidInputError(f"the number of hyperplanes h must be a whole number >= 1; got {self.h!r}.")
         if self.inside not in ("positive", "negative"):
             raise InvalidInputError(f"Polyhedron(inside=...) must be 'positive' or 'negative'; got {self.inside!r}.")

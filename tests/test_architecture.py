@@ -19,7 +19,7 @@ import pytest
 
 from tests.paths import ROOT
 
-LEAVES = {"errors", "arrays", "version"}
+LEAVES = {"errors", "arrays", "checks", "version"}
 BASE = LEAVES | {"protocol"}
 STATED = BASE | {"modelling", "models"}
 TOOLS = {"numeric", "reductions", "backends", "tree", "certificates"}
@@ -28,6 +28,7 @@ SOLVED = STATED | TOOLS | {"methods", "checker", "files", "bridges", "solving"}
 ALLOWED = {
     "errors": set(),
     "arrays": set(),
+    "checks": set(),
     "version": set(),
     "protocol": LEAVES,
     "modelling": BASE,

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array
+from ..checks import is_number
 from ..errors import InvalidInputError
 
 
 def check_rate(name: str, value: Any) -> float:
     """A number in (0, 1), or a clear error."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
+    if not is_number(value) or not 0.0 < value < 1.0:
         raise InvalidInputError(f"{name} must be a number in (0, 1); got {value!r}. Write 0.05 for five per cent.")
     return float(value)
 

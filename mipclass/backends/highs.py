@@ -17,7 +17,7 @@ from ..arrays import Array
 from ..errors import OptionError
 from ..modelling.program import Feature, Program
 from ..protocol.hooks import Hooks, check_hooks_without_cuts
-from ..protocol.options import Option, Options, number, one_of
+from ..protocol.options import Option, Options, number, one_of, optional
 from ..protocol.result import Status
 from ..protocol.run import Run
 from .base import Backend, Solution
@@ -44,16 +44,12 @@ class HighsBackend(Backend):
     options: ClassVar[Options] = {
         "algorithm": Option("choose", "LP algorithm", one_of("choose", "simplex", "ipm", "pdlp")),
         "presolve": Option("choose", "presolve", one_of("choose", "on", "off")),
-        "node_limit": Option(
-            None, "most nodes of a MIP search", lambda v: None if v is None else number(1, integer=True)(v)
-        ),
-        "iteration_limit": Option(
-            None, "most simplex or QP iterations", lambda v: None if v is None else number(0, integer=True)(v)
-        ),
+        "node_limit": Option(None, "most nodes of a MIP search", optional(number(1, integer=True))),
+        "iteration_limit": Option(None, "most simplex or QP iterations", optional(number(0, integer=True))),
         "feasibility_tolerance": Option(
             None,
             "largest accepted violation of a row; None is HiGHS's own choice, 1e-7 and for a MIP 1e-6",
-            lambda v: None if v is None else number(1e-10, 1e-2)(v),
+            optional(number(1e-10, 1e-2)),
         ),
         "hooks": Option(
             None,

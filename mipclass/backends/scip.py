@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..errors import OptionError
 from ..modelling.program import Feature, Program
 from ..protocol.hooks import check_hooks
-from ..protocol.options import Option, Options, number
+from ..protocol.options import Option, Options, number, optional
 from ..protocol.result import Status
 from ..protocol.run import Run
 from .base import Backend, Solution, StoppedBuilding, keep_building
@@ -55,9 +55,7 @@ class ScipBackend(Backend):
     extra: ClassVar[str | None] = "scip"
     hooks: ClassVar[frozenset[str]] = frozenset({"incumbent", "separate", "propagate", "branch"})
     options: ClassVar[Options] = {
-        "node_limit": Option(
-            None, "most nodes of the search", lambda v: None if v is None else number(1, integer=True)(v)
-        ),
+        "node_limit": Option(None, "most nodes of the search", optional(number(1, integer=True))),
         "feasibility_tolerance": Option(1e-6, "largest accepted violation of a row", number(1e-10, 1e-2)),
         "hooks": Option(None, "Hooks: rules for incumbents, lazy cuts, propagation and branching", check_hooks),
         "scip": Option({}, "parameters passed to SCIP as they are, by SCIP's own names"),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from ..arrays import Array, Positions
+from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError, MipclassWarning
 from ..methods.robust_svm.solution_path import OutlierPath
 from ..models.robust_svm import check_C, robust_svm
@@ -248,7 +249,7 @@ class OutlierPathSVC(BinaryClassifier):
                 raise InvalidInputError(
                     f"selection must be 'validation', 'cv' or a value of {self.path}; got {self.selection!r}."
                 )
-        elif isinstance(self.selection, bool) or not isinstance(self.selection, int | float | np.number):
+        elif not is_number(self.selection):
             raise InvalidInputError(f"selection must be 'validation', 'cv' or a number; got {self.selection!r}.")
         elif np.ndim(self.C) > 0 and len(np.atleast_1d(self.C)) > 1:
             raise InvalidInputError("several values of C need selection='validation' or 'cv' to choose among them.")
@@ -256,7 +257,7 @@ class OutlierPathSVC(BinaryClassifier):
             raise InvalidInputError(
                 f"validation_fraction must lie strictly between 0 and 1; got {self.validation_fraction!r}."
             )
-        if isinstance(self.n_folds, bool) or not isinstance(self.n_folds, int | np.integer) or self.n_folds < 2:
+        if not is_whole_number(self.n_folds) or self.n_folds < 2:
             raise InvalidInputError(f"n_folds must be a whole number of folds >= 2; got {self.n_folds!r}.")
         given: Any = self.C
         costs: list[Any] = [given] if np.ndim(given) == 0 else list(given)

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import Array
+from ..checks import is_number
 from ..errors import InvalidInputError
 from ..models.outlier_svm import outlier_svm
 from ..protocol.result import Result
@@ -236,7 +237,7 @@ class RGDTreeOneClass(OutlierMixin, BaseEstimator):
 
 def _check_fraction(fraction: Any) -> None:
     for value in fraction.values() if isinstance(fraction, Mapping) else [fraction]:
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < 1:
+        if not is_number(value) or not 0 <= value < 1:
             raise InvalidInputError(
                 f"outlier_fraction must be a number in [0, 1), or a mapping from label to such numbers; got {value!r}. "
                 "Write 0.1 for ten per cent."

@@ -21,6 +21,7 @@ from ..analysis.thresholds import (
     umbrella_threshold,
 )
 from ..arrays import Array
+from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError, MipclassWarning
 from ..modelling.data import is_lazy, row_blocks
 from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
@@ -313,9 +314,9 @@ class TauFPLClassifier(BinaryClassifier):
             if getattr(self, name) not in allowed:
                 shown = ", ".join(map(repr, allowed))
                 raise InvalidInputError(f"{name} must be one of {shown}; got {getattr(self, name)!r}.")
-        if isinstance(self.n_rounds, bool) or not isinstance(self.n_rounds, int | np.integer) or self.n_rounds < 1:
+        if not is_whole_number(self.n_rounds) or self.n_rounds < 1:
             raise InvalidInputError(f"n_rounds must be a whole number >= 1; got {self.n_rounds!r}.")
-        if not isinstance(self.tolerance, int | float) or not self.tolerance > 0:
+        if not is_number(self.tolerance) or not self.tolerance > 0:
             raise InvalidInputError(f"tolerance must be a number > 0; got {self.tolerance!r}.")
 
     def _validate_blocks(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array]:

@@ -10,6 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
+from ..checks import is_whole_number
 from ..errors import InvalidInputError
 from ..modelling.model import Constraint, Model
 from ..models.zero_one import zero_one
@@ -86,11 +87,7 @@ class ZeroOneClassifier(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroOneClassifier:
         """Fit to points X (dense or CSR) and labels y of two kinds; a weight of 2 counts like two equal points."""
         X, y, weights = self._validate(X, y, sample_weight)
-        if (
-            isinstance(self.n_restarts, bool)
-            or not isinstance(self.n_restarts, int | np.integer)
-            or self.n_restarts < 1
-        ):
+        if not is_whole_number(self.n_restarts) or self.n_restarts < 1:
             raise InvalidInputError(f"n_restarts must be a whole number >= 1; got {self.n_restarts!r}.")
         constraints = [self.subject_to] if isinstance(self.subject_to, Constraint) else list(self.subject_to)
         problem = zero_one(

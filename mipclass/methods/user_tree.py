@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InvalidInputError, OptionError
 from ..modelling.problem import Problem
-from ..protocol.options import Option, Options, number, one_of
+from ..protocol.options import Option, Options, number, one_of, optional
 from ..protocol.result import Claim, Outcome, Status
 from ..protocol.run import Run
 from ..tree import Incumbent, Rules, search
@@ -28,9 +28,7 @@ class TreeSearch(Method):
     promise = "as good as the rules given: proven when the tree is done"
     options: ClassVar[Options] = {
         "rules": Option(None, "a mipclass.tree.Rules, or a function that makes one from the problem (required)"),
-        "nodes": Option(
-            None, "most nodes to visit; None: no limit", lambda v: None if v is None else number(1, integer=True)(v)
-        ),
+        "nodes": Option(None, "most nodes to visit; None: no limit", optional(number(1, integer=True))),
         "order": Option("depth", "'depth' first or 'best' bound first", one_of("depth", "best")),
         "keep_tree": Option(False, "hand back the tree as a networkx DiGraph in extra['tree']", one_of(True, False)),
         "granularity": Option(0.0, "objectives are multiples of this number; 0: unknown", number(0)),

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..checks import is_number
 from ..errors import InvalidInputError
 from ..protocol.result import Values
 from .data import Data
@@ -124,7 +125,7 @@ class Objective:
     __radd__ = __add__
 
     def __mul__(self, factor: Any) -> Objective:
-        if isinstance(factor, bool) or not isinstance(factor, int | float | np.integer | np.floating):
+        if not is_number(factor):
             raise InvalidInputError(f"a term can be multiplied by a number; got {type(factor).__name__}.")
         if not np.isfinite(factor) or factor < 0:
             raise InvalidInputError(

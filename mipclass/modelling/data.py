@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..checks import is_whole_number
 from ..errors import InvalidInputError
 
 
@@ -247,6 +248,6 @@ def finite_vector(name: str, value: ArrayLike) -> NDArray[Any]:
 
 def positive_integer(name: str, value: Any) -> int:
     """A whole number >= 1, or a clear error."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
+    if not is_whole_number(value) or value < 1:
         raise InvalidInputError(f"{name} must be an integer >= 1; got {value!r}.")
     return int(value)

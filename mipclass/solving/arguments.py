@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError
 from ..modelling.model import Model
 from ..modelling.problem import AsStated, Problem
@@ -57,20 +58,16 @@ def as_problem(problem: Any) -> Problem:
 
 
 def check_limits(time_limit: Any, gap: Any, seed: Any, threads: Any, callback: Any) -> None:
-    if time_limit is not None and (not _is_number(time_limit) or not time_limit > 0):
+    if time_limit is not None and (not is_number(time_limit) or not time_limit > 0):
         raise InvalidInputError(f"time_limit must be a positive number of seconds or None; got {time_limit!r}.")
-    if not _is_number(gap) or not 0 <= gap < np.inf:
+    if not is_number(gap) or not 0 <= gap < np.inf:
         raise InvalidInputError(f"gap must be a number >= 0; got {gap!r}.")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+    if not is_whole_number(seed):
         raise InvalidInputError(f"seed must be a whole number; got {seed!r}.")
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+    if not is_whole_number(threads) or threads < 1:
         raise InvalidInputError(f"threads must be a whole number >= 1; got {threads!r}.")
     if callback is not None and not callable(callback):
         raise InvalidInputError(f"callback must be a function of an Event or None; got {type(callback).__name__}.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def start_values(warm_start: Result | Mapping[str, Any] | None) -> Values | None:

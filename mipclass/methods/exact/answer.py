@@ -13,16 +13,14 @@ from ...arrays import Array
 from ...certificates.certificate import Statement, certificate, dense, statement_of
 from ...errors import InvalidInputError
 from ...modelling.model import Model
-from ...protocol.options import Option, number, one_of
+from ...protocol.options import Option, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from .rational import exactly_at_least
 
 PROOF_OPTIONS: dict[str, Option] = {
     "certificate": Option(True, "attach a certificate, which the driver then checks", one_of(True, False)),
-    "node_limit": Option(
-        None, "stop after this many nodes; None for no limit", lambda v: v if v is None else number(1, integer=True)(v)
-    ),
+    "node_limit": Option(None, "stop after this many nodes; None for no limit", optional(number(1, integer=True))),
     "local_steps": Option(20_000, "line searches for the first incumbent", number(0, integer=True)),
 }
 

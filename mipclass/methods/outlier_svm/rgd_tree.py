@@ -14,7 +14,7 @@ from ...backends.registry import backend_for
 from ...errors import InvalidInputError, MipclassWarning
 from ...modelling.program import Feature
 from ...models.outlier_svm import outlier_svm
-from ...protocol.options import Option, Options, number, one_of
+from ...protocol.options import Option, Options, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from ..base import Method
@@ -23,10 +23,6 @@ from .random_descent import Growth, Node, Tree, boost, sample_size, tree_height
 from .rgd_graph import as_graph
 from .slab import ROUNDING, Budget, Cloud, mean_difference
 from .slab_widening import MaxMargin, nearest_direction, slab_along, widen
-
-
-def _optional(check: Any) -> Any:
-    return lambda value: None if value is None else check(value)
 
 
 def _is_polish(value: Any) -> str | None:
@@ -48,9 +44,9 @@ class RGDTree(Method):
     promise: ClassVar[str] = "heuristic: a wide margin in time linear in the data; local after the exact last step"
     options: ClassVar[Options] = {
         "variant": Option("boosted", "'boosted', or 'paper': as printed, with corrections", one_of("boosted", "paper")),
-        "height": Option(10, "levels of a tree; None: from epsilon and ratio", _optional(number(1, integer=True))),
+        "height": Option(10, "levels of a tree; None: from epsilon and ratio", optional(number(1, integer=True))),
         "max_nodes": Option(5, "L, the nodes kept on a level", number(1, integer=True)),
-        "n_children": Option(None, "children of a node; None: from delta and mu", _optional(number(1, integer=True))),
+        "n_children": Option(None, "children of a node; None: from delta and mu", optional(number(1, integer=True))),
         "epsilon": Option(0.1, "asked relative loss of width, for height=None", number(1e-6, 1)),
         "ratio": Option(10.0, "D/rho, diameter over width, for height=None", number(0)),
         "delta": Option(0.5, "candidates are the (1 + delta) gamma n worst projections", number(1e-3, 1)),

@@ -16,7 +16,7 @@ from ...models.losses import AverageViolation
 from ...models.penalties import L1
 from ...models.polyhedral import point_sets
 from ...models.rules import Linear, Polyhedron
-from ...protocol.options import Option, Options, number, one_of
+from ...protocol.options import Option, Options, number, one_of, optional
 from ...protocol.result import Outcome, Status, Values
 from ...protocol.run import Run
 from ..base import Method
@@ -45,7 +45,7 @@ class SuccessiveLP(Method):
         "rounds": Option(
             None,
             "disturbances of the iterated local search; None is 20, and up to 200 on small data",
-            lambda value: None if value is None else number(0, integer=True)(value),
+            optional(number(0, integer=True)),
         ),
         "lp": Option(
             "auto",

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from ...modelling.model import Model
 from ...protocol.hooks import Hooks
-from ...protocol.options import Option, number, one_of
+from ...protocol.options import Option, number, one_of, optional
 from ...protocol.result import Status
 from ...protocol.run import Run
 from ...tree import FREE, Incumbent, Rules, search
@@ -201,9 +201,7 @@ class BranchAndBound(PlainZeroOne):
         COMMON_OPTIONS
         | VARIANT_OPTION
         | {
-            "nodes": Option(
-                None, "most nodes to visit; None: no limit", lambda v: None if v is None else number(1, integer=True)(v)
-            ),
+            "nodes": Option(None, "most nodes to visit; None: no limit", optional(number(1, integer=True))),
             "order": Option("depth", "'depth' first, as in the paper, or 'best' bound first", one_of("depth", "best")),
             "keep_tree": Option(
                 False, "hand back the tree as a networkx DiGraph in extra['tree']", one_of(True, False)

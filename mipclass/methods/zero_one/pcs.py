@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...numeric.random import random_state
-from ...protocol.options import Option, number
+from ...protocol.options import Option, number, optional
 from ...protocol.run import Run
 from .csa import swap_search
 from .kernels import pencil_enumeration as kernel
@@ -268,9 +268,7 @@ class PrioritisedSearch(PlainZeroOne):
         COMMON_OPTIONS
         | VARIANT_OPTION
         | {
-            "pencils": Option(
-                None, "most pencils to sweep; None: all", lambda v: None if v is None else number(1, integer=True)(v)
-            ),
+            "pencils": Option(None, "most pencils to sweep; None: all", optional(number(1, integer=True))),
         }
     )
 
