@@ -1,38 +1,84 @@
-"""The widest-margin problem with outliers as two clouds of points, and slabs as rules of the model."""
+"""The normal form of the widest-margin problem with outliers: two clouds of points and what may be left out of them.
+
+All three methods of this family (gilbert, rgd-tree, enumerate) match models through `match_outliers` and answer with a
+slab, which `OutlierForm.values` turns into a rule of the model.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...arrays import Array, Index
+from ...arrays import Index
 from ...modelling.model import Model
-from ...models.outlier_svm import HardMargin
+from ...modelling.problem import Problem
+from ...models.outlier_svm import HardMargin, OutlierLimits
 from ...models.penalties import L2
 from ...models.rules import Linear
 from ...protocol.result import Values
+from ..base import Refusal
 from .slab import Budget, Cloud, origin
 from .slab_widening import Slab
 
 
 @dataclass(frozen=True, eq=False)
-class OutlierProblem:
-    """P1 and P2 with what may be left out of them; `rows1`, `rows2` are the data rows of their points.
+class OutlierForm:
+    """Minimise coefficient |w|^2 subject to y_i (w.x_i + b) >= 1 for all points but outliers within `limits`.
 
-    Without an offset (always so for one class) a two-class problem is a one-class problem of the points y_i x_i: then
-    `has_offset` is false and P2 is the origin.
+    With an offset, P1 is the positive class and P2 the negative one. Without an offset (always so for one class) the
+    problem is a one-class problem of the points y_i x_i: they are P1, and P2 is the origin. Points of weight zero belong
+    to neither. `rows1` and `rows2` are the data rows of the points of P1 and P2.
     """
 
-    p1: Cloud
-    p2: Cloud
-    budget: Budget
-    rows1: Index
-    rows2: Index
-    has_offset: bool
+    model: Model
     coefficient: float
+    limits: OutlierLimits
+    has_offset: bool
+
+    @property
+    def keeps_all_points(self) -> bool:
+        """Whether the limits are below the weight of every point, so that no point can be left out."""
+        weights = self.model.weights
+        return max(self.limits.total or 0.0, self.limits.positives, self.limits.negatives) < weights[weights > 0].min()
+
+    @cached_property
+    def rows1(self) -> Index:
+        """The data rows of P1."""
+        used = self.model.weights > 0
+        return np.flatnonzero(used & self.model.data.positive if self.has_offset else used)
+
+    @cached_property
+    def rows2(self) -> Index:
+        """The data rows of P2; -1 for the origin."""
+        if not self.has_offset:
+            return np.array([-1])
+        return np.flatnonzero((self.model.weights > 0) & ~self.model.data.positive)
+
+    @cached_property
+    def p1(self) -> Cloud:
+        """The class whose projections bound the slab from above."""
+        return self._cloud(self.model.X if self.has_offset else _signed(self.model), self.rows1)
+
+    @cached_property
+    def p2(self) -> Cloud:
+        """The class whose projections bound the slab from below."""
+        return self._cloud(self.model.X, self.rows2) if self.has_offset else origin(self.model.data.d)
+
+    @property
+    def budget(self) -> Budget:
+        """The weight that may be left out of P1 and P2."""
+        limits = self.limits
+        if self.has_offset:
+            return Budget(limits.positives, limits.negatives, limits.total)
+        return Budget(limits.positives if limits.total is None else limits.total)
+
+    def _cloud(self, points: Any, rows: Index) -> Cloud:
+        weights = self.model.weights
+        return Cloud(points, None if (weights == 1).all() else weights[rows], rows)
 
     def values(self, slab: Slab) -> Values:
         """The rule of a slab of positive width: scores +1 and -1 on its faces (without offset: +1 on the upper one)."""
@@ -49,51 +95,31 @@ class OutlierProblem:
         return np.sort(np.concatenate([self.rows1[slab.out1], self.rows2[slab.out2]]))
 
 
-def refusal(problem: Any) -> str | None:
-    """Why a model is not the widest-margin problem with outliers; None when it is."""
+def match_outliers(problem: Problem) -> OutlierForm | Refusal:
+    """The problem as a widest-margin problem with outliers, or the reason why it is none."""
     if not isinstance(problem, Model):
-        return "it takes models.outlier_svm(...), not a general program."
-    if [type(term) for coefficient, term in problem.terms if coefficient > 0] != [L2]:
-        return (
+        return Refusal("it takes models.outlier_svm(...), not a general program.")
+    terms = [(coefficient, term) for coefficient, term in problem.terms if coefficient > 0]
+    if [type(term) for _, term in terms] != [L2]:
+        return Refusal(
             "it minimises a multiple of L2() alone; losses have no place here. Use models.outlier_svm(X, y, outliers)."
         )
     if [type(constraint) for constraint in problem.constraints] != [HardMargin]:
-        return "it takes exactly one constraint, HardMargin(outliers=...); for others use solver='scip' or 'highs'."
+        return Refusal(
+            "it takes exactly one constraint, HardMargin(outliers=...); for others use solver='scip' or 'highs'."
+        )
     if not isinstance(problem.rule, Linear) or problem.rule.intercept not in (True, False):
-        return "its rule must be Linear() or Linear(intercept=False); scale features and kernels beforehand."
-    limits = hard_margin(problem).limits(problem.data)
-    if problem.rule.intercept is False and limits.total is None and not problem.data.positive.all():
-        return "without an offset the share of outliers must be one number, not one for each class."
-    return None
-
-
-def hard_margin(problem: Model) -> HardMargin:
+        return Refusal("its rule must be Linear() or Linear(intercept=False); scale features and kernels beforehand.")
     [constraint] = problem.constraints
     assert isinstance(constraint, HardMargin)
-    return constraint
+    limits = constraint.limits(problem.data)
+    if problem.rule.intercept is False and limits.total is None and not problem.data.positive.all():
+        return Refusal("without an offset the share of outliers must be one number, not one for each class.")
+    return OutlierForm(problem, terms[0][0], limits, problem.rule.intercept is True)
 
 
-def read(problem: Model) -> OutlierProblem:
-    """The clouds of a model that `refusal` accepts; points of weight zero are gone."""
-    limits = hard_margin(problem).limits(problem.data)
-    [(coefficient, _)] = [(c, t) for c, t in problem.terms if c > 0]
-    weights = None if (problem.weights == 1).all() else problem.weights
-    used = problem.weights > 0
-    has_offset = getattr(problem.rule, "intercept", True) is True
-
-    def cloud(points: Any, rows: Index) -> Cloud:
-        return Cloud(points, None if weights is None else weights[rows], rows)
-
-    if has_offset:
-        rows1, rows2 = np.flatnonzero(used & problem.data.positive), np.flatnonzero(used & ~problem.data.positive)
-        budget = Budget(limits.positives, limits.negatives, limits.total)
-        return OutlierProblem(cloud(problem.X, rows1), cloud(problem.X, rows2), budget, rows1, rows2, True, coefficient)
-    rows = np.flatnonzero(used)
-    signed = sp.diags_array(problem.y_pm1) @ problem.X if sp.issparse(problem.X) else problem.y_pm1[:, None] * problem.X
-    budget = Budget(limits.positives if limits.total is None else limits.total)
-    signed = sp.csr_array(signed) if sp.issparse(signed) else signed
-    return OutlierProblem(cloud(signed, rows), origin(problem.data.d), budget, rows, np.array([-1]), False, coefficient)
-
-
-def unit(x: Array) -> Array:
-    return np.asarray(x / np.linalg.norm(x))
+def _signed(model: Model) -> Any:
+    """The points y_i x_i, dense or CSR like X."""
+    if sp.issparse(model.X):
+        return sp.csr_array(sp.diags_array(model.y_pm1) @ model.X)
+    return model.y_pm1[:, None] * model.X

@@ -1,15 +1,15 @@
-"""The random gradient descent tree (Ding & Xu 2015): a wide slab with outliers left out, by branching over who is one.
+"""The random gradient descent tree (Ding & Xu 2015): a wide slab with outliers left out.
 
 A node is a point x of the Minkowski difference conv(P1) - conv(P2); its direction u = x/|x| has a slab (see slab.py). A
-Gilbert step would move x towards the difference p - q of the two worst projections, but those may be outliers. So a node
-draws several pairs among its ceil((1 + delta) gamma n) worst projections and has one child for each,
+Gilbert step would move x towards the difference p - q of the two worst projections, but those may be outliers. Therefore
+a node draws several pairs among its ceil((1 + delta) gamma n) worst projections and has one child for each,
 
     x' = x + lambda (s - x),   lambda = clip(-<x, s - x> / |s - x|^2, 0, 1),   s = p - q,
 
 the point of the segment [x, s] nearest to the origin. If (1 + 1/delta)^2 ln(h/mu) pairs are drawn, then with probability
 (1 - mu)(1 - gamma1)(1 - gamma2) some path from the root meets inliers only, and along it |x|^2 falls by the factor
 1 - (epsilon rho/(D + rho))^2 until the slab is (1 - epsilon) times the widest. At most `max_nodes` nodes of a level are
-kept, those of the widest slabs. A level is one matrix product.
+kept, those of the widest slabs. The projections of a level are one matrix product.
 """
 
 from __future__ import annotations
@@ -23,14 +23,21 @@ import numpy as np
 from ...arrays import Array, Index
 from ...protocol.result import Status
 from ...protocol.run import Run
-from .slab import Budget, Cloud, Slabs, project, slabs, worst
+from .slab import Budget, Cloud, Slabs, project, slabs, unit, unit_rows, worst
 
 STABLE = 1e-3
+"""Boosting stops when a tree widens the slab by at most this fraction."""
+
+ROUNDED_MOVE = 1e-12
+"""Moves of a child (and lengths of its x), relative to its parent's, that are rounding: such children are dropped."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How a tree grows; see the module's text for the letters. Classes above `subsample` points rank children on a sample."""
+    """How a tree grows: its levels, the nodes kept on a level, the children of a node, delta (see the module's docstring).
+
+    Children are ranked on a random sample of a class that has more than `subsample` points.
+    """
 
     height: int = 5
     max_nodes: int = 5
@@ -54,8 +61,8 @@ def tree_height(epsilon: float, ratio: float) -> int:
 
 
 @dataclass(eq=False)
-class Node:
-    """A point of the tree and the slab of its direction; `parent` is a position in the tree's list."""
+class SlabNode:
+    """A point x of the tree and the faces of the slab along it; `parent` is a position in the tree's list of nodes."""
 
     x: Array
     a: float
@@ -65,37 +72,42 @@ class Node:
 
     @property
     def width(self) -> float:
+        """Width of the slab; negative when the points that stay overlap along x."""
         return self.a - self.c
 
     @property
     def u(self) -> Array:
-        return np.asarray(self.x / np.linalg.norm(self.x))
+        """The direction x/|x|."""
+        return unit(self.x)
 
 
 @dataclass
-class Tree:
+class DescentTree:
     """All kept nodes in the order of their levels; `best` has the widest slab."""
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[SlabNode] = field(default_factory=list)
     status: Status | None = None
 
     @property
-    def best(self) -> Node:
+    def best(self) -> SlabNode:
+        """The node with the widest slab."""
         return max(self.nodes, key=lambda node: node.width)
 
 
-def grow(p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rng: np.random.Generator, run: Run) -> Tree:
+def grow(
+    p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rng: np.random.Generator, run: Run
+) -> DescentTree:
     """One tree from `root`; O(height max_nodes (n + n_children subsample) d) time, two levels' memory besides the nodes."""
-    ranking = Ranking(p1, p2, budget, growth, rng)
-    tree = Tree()
+    ranking = WidthRanking(p1, p2, budget, growth, rng)
+    tree = DescentTree()
     points, parents = root[None, :], np.array([-1])
     for level in range(growth.height + 1):
         first = len(tree.nodes)
-        u = directions(points)
+        u = unit_rows(points)
         f1, f2 = project(p1, p2, u)
         faces = slabs(f1, f2, budget, p1.weights, p2.weights)
         for v, parent in enumerate(parents.tolist()):
-            node = Node(points[v], float(faces.a[v]), float(faces.c[v]), level, parent if parent >= 0 else None)
+            node = SlabNode(points[v], float(faces.a[v]), float(faces.c[v]), level, parent if parent >= 0 else None)
             tree.nodes.append(node)
         tree.status = run.stop()
         if level == growth.height or tree.status is not None:
@@ -108,8 +120,8 @@ def grow(p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rng:
     return tree
 
 
-class Ranking:
-    """Orders many candidate points by width, on a subsample of a class that has many rows."""
+class WidthRanking:
+    """Orders candidate points by the width of their slabs, on a random sample of a class that has many points."""
 
     def __init__(self, p1: Cloud, p2: Cloud, budget: Budget, growth: Growth, rng: np.random.Generator) -> None:
         self.keep = growth.max_nodes
@@ -120,7 +132,7 @@ class Ranking:
 
     def widest(self, points: Array) -> Index:
         """The `max_nodes` points of the widest slabs, widest first."""
-        u = directions(points)
+        u = unit_rows(points)
         f1, f2 = project(self.few1, self.few2, u)
         width = slabs(f1, f2, self.budget, self.few1.weights, self.few2.weights).width
         return np.argsort(-width, kind="stable")[: self.keep]
@@ -128,10 +140,6 @@ class Ranking:
 
 def _sample(cloud: Cloud, size: int, rng: np.random.Generator) -> Cloud:
     return cloud if cloud.n <= size else cloud.take(np.sort(rng.choice(cloud.n, size, replace=False)))
-
-
-def directions(points: Array) -> Array:
-    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
 
 def offspring(
@@ -156,19 +164,19 @@ def offspring(
     step = p1.rows(np.concatenate(drawn1)) - p2.rows(np.concatenate(drawn2)) - base
     length2 = np.einsum("ij,ij->i", step, step)
     inner = -np.einsum("ij,ij->i", base, step)
-    # Pairs drawn twice, and pairs of equal points, make the same child: these three numbers tell.
+    # Pairs drawn twice, and pairs of equal points, make the same child: parent, inner product and length identify it.
     once = np.sort(np.unique(np.column_stack([parent, inner, length2]), axis=0, return_index=True)[1])
-    floor = 1e-12 * np.einsum("ij,ij->i", base, base)  # a shorter move is rounding
+    floor = ROUNDED_MOVE * np.einsum("ij,ij->i", base, base)
     moved = once[(inner[once] > floor[once]) & (length2[once] > 0)]
     share = np.minimum(inner[moved] / length2[moved], 1.0)
     children = base[moved] + share[:, None] * step[moved]
-    # A child at the origin has no direction; it says that the drawn points are not separable.
-    real = np.linalg.norm(children, axis=1) > 1e-12 * np.linalg.norm(base[moved], axis=1)
+    # A child at the origin has no direction: the points drawn on the way to it are not separable.
+    real = np.linalg.norm(children, axis=1) > ROUNDED_MOVE * np.linalg.norm(base[moved], axis=1)
     return children[real], parent[moved[real]]
 
 
 def candidates(faces: Slabs, v: int, budget: Budget, delta: float) -> tuple[float, float]:
-    """How much of the worst of each class to draw from at node v: (1 + delta) gamma n, and more than is left out.
+    """The weight of worst projections of each class to draw from at node v: (1 + delta) gamma n, and more than is left out.
 
     With a total budget, gamma n of a class is what the node's own split leaves out of it.
     """
@@ -190,7 +198,7 @@ def draw(f: Array, amount: float, weights: Array | None, count: int, rng: np.ran
 
 def boost(
     p1: Cloud, p2: Cloud, budget: Budget, root: Array, growth: Growth, rounds: int, rng: np.random.Generator, run: Run
-) -> Iterator[Tree]:
+) -> Iterator[DescentTree]:
     """Trees one after the other, each rooted at the widest node so far, until one widens it by less than STABLE (Section 3)."""
     width = -np.inf
     for _ in range(rounds):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .random_descent import Tree
+from .random_descent import DescentTree
 
 
-def as_graph(trees: Sequence[Tree]) -> Any:
+def as_graph(trees: Sequence[DescentTree]) -> Any:
     """Nodes are numbered through all trees, with attributes x, width, a, c, level, tree and is_best.
 
     A tree whose root is the best node of the one before is joined to it by an edge with `reroot=True`.

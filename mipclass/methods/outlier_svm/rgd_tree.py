@@ -12,32 +12,37 @@ import numpy as np
 from ...arrays import Array
 from ...backends.registry import backend_for
 from ...errors import InvalidInputError, MipclassWarning
+from ...modelling.problem import Problem
 from ...modelling.program import Feature
 from ...models.outlier_svm import outlier_svm
 from ...protocol.options import Option, Options, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
-from ..base import Method
-from .form import OutlierProblem, read, refusal, unit
-from .random_descent import Growth, Node, Tree, boost, sample_size, tree_height
+from ..base import Method, Refusal
+from .form import OutlierForm, match_outliers
+from .random_descent import DescentTree, Growth, SlabNode, boost, sample_size, tree_height
 from .rgd_graph import as_graph
-from .slab import ROUNDING, Budget, Cloud, mean_difference
+from .slab import ROUNDING, Budget, Cloud, mean_difference, unit
 from .slab_widening import MaxMargin, nearest_direction, slab_along, widen
+
+PAIRS_TRIED = 100
+"""Random pairs drawn in search of two points that differ; all equal only where the classes nearly coincide."""
 
 
 def _is_polish(value: Any) -> str | None:
     return None if isinstance(value, bool | str) else "True, False or the name of a backend for QPs"
 
 
-class RGDTree(Method):
+class RGDTree(Method[OutlierForm]):
     """0.5 * L2() subject to HardMargin(outliers=...), one class or two (Ding & Xu 2015).
 
-    Trees start at the difference of the class means, each further one at the widest node so far; then exact maximum margins
-    on the points that stay, chosen anew until nothing changes. `variant="paper"` starts at a random pair, searches one
-    tree for each split of a total share of outliers between the classes, and stops at the tree.
+    The first tree starts at the difference of the class means, each further one at the widest node so far. Then the slab is
+    widened: exact maximum margins on the points that stay, which are chosen anew until they repeat (`slab_widening`).
+    `variant="paper"` starts at a random pair, grows trees for each split of a total share of outliers between the classes,
+    and does not widen.
 
     With a share of outliers for each class, the guarantee of Theorem 4 holds for an unpruned tree of the height and the
-    number of children that (epsilon, delta, mu) ask for; pruning to `max_nodes` a level makes it a heuristic.
+    number of children that (epsilon, delta, mu) ask for; keeping `max_nodes` nodes per level makes it a heuristic.
     """
 
     name: ClassVar[str] = "rgd-tree"
@@ -63,28 +68,30 @@ class RGDTree(Method):
         "tree": Option(False, "hand back the trees as a networkx DiGraph in extra['tree']", one_of(True, False)),
     }
 
-    def refuses(self, problem: Any) -> str | None:
-        return refusal(problem)
+    def match(self, problem: Problem) -> OutlierForm | Refusal:
+        """The problem as two clouds of points."""
+        return match_outliers(problem)
 
-    def solve(self, problem: Any, run: Run) -> Outcome:
-        data = read(problem)
+    def solve(self, form: OutlierForm, run: Run) -> Outcome:
+        """The widest slab of all trees, widened unless `polish` is False."""
         options = run.options
         paper = options["variant"] == "paper"
         polish = options["polish"] and not paper
         max_margin = _max_margin(options["polish"]) if polish else None
-        growth = _growth(options, two_class=data.has_offset)
-        grown: list[tuple[Budget, list[Tree]]] = []
-        best, budget = None, data.budget
-        for budget_tried, trees in _forests(data, growth, run, paper):
+        growth = _growth(options, two_class=form.has_offset)
+        grown: list[tuple[Budget, list[DescentTree]]] = []
+        best, budget = None, form.budget
+        for budget_tried, trees in _forests(form, growth, run, paper):
             grown.append((budget_tried, trees))
             top = max((tree.best for tree in trees), key=lambda node: node.width)
             if best is None or top.width > best.width:
                 best, budget = top, budget_tried
         assert best is not None
-        return _outcome(data, best, budget, grown, max_margin, run)
+        return _outcome(form, best, budget, grown, max_margin, run)
 
 
 def _growth(options: dict[str, Any], *, two_class: bool) -> Growth:
+    """The options of a tree, with those left at None derived from epsilon, ratio, delta and mu."""
     height = options["height"]
     if height is None:
         height = max(1, tree_height(options["epsilon"], options["ratio"]))
@@ -94,34 +101,34 @@ def _growth(options: dict[str, Any], *, two_class: bool) -> Growth:
     return Growth(height, options["max_nodes"], n_children, options["delta"], options["subsample"])
 
 
-def _forests(data: OutlierProblem, growth: Growth, run: Run, paper: bool) -> Iterator[tuple[Budget, list[Tree]]]:
+def _forests(form: OutlierForm, growth: Growth, run: Run, paper: bool) -> Iterator[tuple[Budget, list[DescentTree]]]:
     """For every way to spend the budget and every start: the trees grown one after the other."""
     rng = np.random.default_rng(run.seed)
-    budgets = split_grid(data.budget, data.p1.weight, data.p2.weight, run.options["splits"]) if paper else [data.budget]
-    first = _warm_root(data, run)
+    budgets = split_grid(form.budget, form.p1.weight, form.p2.weight, run.options["splits"]) if paper else [form.budget]
+    first = _warm_root(form, run)
     widest, done = 0.0, 0
     for restart in range(run.options["restarts"]):
         for budget in budgets:
-            root = _root(data, rng, random=paper or restart > 0) if first is None else first
+            root = _root(form, rng, random=paper or restart > 0) if first is None else first
             trees = []
-            for tree in boost(data.p1, data.p2, budget, root, growth, run.options["rounds"], rng, run):
+            for tree in boost(form.p1, form.p2, budget, root, growth, run.options["rounds"], rng, run):
                 trees.append(tree)
                 done += len(tree.nodes)
                 widest = max(widest, tree.best.width)
-                run.report(objective=data.objective(widest) if widest > 0 else None, nodes=done, width=tree.best.width)
+                run.report(objective=form.objective(widest) if widest > 0 else None, nodes=done, width=tree.best.width)
             yield budget, trees
             if run.stop() is not None:
                 return
         first = None
 
 
-def _root(data: OutlierProblem, rng: np.random.Generator, *, random: bool) -> Array:
-    """A point of the difference of the hulls: that of the means, or of a random pair."""
-    root = mean_difference(data.p1, data.p2)
+def _root(form: OutlierForm, rng: np.random.Generator, *, random: bool) -> Array:
+    """A point of the difference of the hulls: the difference of the means, or that of a random pair of points."""
+    root = mean_difference(form.p1, form.p2)
     if not random and np.any(root):
         return np.asarray(root)
-    for _ in range(100):
-        pair = data.p1.rows(rng.integers(data.p1.n, size=1)) - data.p2.rows(rng.integers(data.p2.n, size=1))
+    for _ in range(PAIRS_TRIED):
+        pair = form.p1.rows(rng.integers(form.p1.n, size=1)) - form.p2.rows(rng.integers(form.p2.n, size=1))
         if np.any(pair):
             return np.asarray(pair[0])
     raise InvalidInputError(
@@ -130,14 +137,14 @@ def _root(data: OutlierProblem, rng: np.random.Generator, *, random: bool) -> Ar
     )
 
 
-def _warm_root(data: OutlierProblem, run: Run) -> Array | None:
-    """A warm start's direction, as long as the means are apart along it."""
+def _warm_root(form: OutlierForm, run: Run) -> Array | None:
+    """A warm start's direction, with the distance of the means along it as its length."""
     if run.warm_start is None or "w" not in run.warm_start:
         return None
     w = np.ravel(run.warm_start["w"])
     if not np.any(w):
         return None
-    apart = float(mean_difference(data.p1, data.p2) @ unit(w))
+    apart = float(mean_difference(form.p1, form.p2) @ unit(w))
     return unit(w) * (apart if apart > 0 else 1.0)
 
 
@@ -161,7 +168,7 @@ def _max_margin(polish: bool | str) -> MaxMargin:
         one_class = not p2.points.any() if isinstance(p2.points, np.ndarray) and p2.n == 1 else False
         y = np.repeat([1.0, -1.0], [p1.n, p2.n])
         model = outlier_svm(X[: p1.n], None, 0.0) if one_class else outlier_svm(X, y, 0.0)
-        inner = Run.quiet(seed=run.seed, time_limit=None if run.time_limit is None else run.seconds_left())
+        inner = run.inner()
         inner.begin(backend.name, {name: option.default for name, option in backend.options.items()})
         solution = backend.solve(model.program(), inner)
         return None if solution.x is None else unit(model.decode(solution.x)["w"])
@@ -170,25 +177,26 @@ def _max_margin(polish: bool | str) -> MaxMargin:
 
 
 def _outcome(
-    data: OutlierProblem,
-    best: Node,
+    form: OutlierForm,
+    best: SlabNode,
     budget: Budget,
-    grown: list[tuple[Budget, list[Tree]]],
+    grown: list[tuple[Budget, list[DescentTree]]],
     max_margin: MaxMargin | None,
     run: Run,
 ) -> Outcome:
-    rough = slab_along(data.p1, data.p2, budget, best.u)
+    """The best node's slab, widened by `max_margin` if given, with what the search did in `extra`."""
+    rough = slab_along(form.p1, form.p2, budget, best.u)
     slab, margins = rough, 0
     if max_margin is not None and run.stop() is None:
-        slab, margins = widen(data.p1, data.p2, budget, best.u, run, max_margin=max_margin)
+        slab, margins = widen(form.p1, form.p2, budget, best.u, run, max_margin=max_margin)
     stopped = run.stop()
     trees = [tree for _, some in grown for tree in some]
     nodes = sum(len(tree.nodes) for tree in trees)
     extra: dict[str, Any] = {
         "width": slab.width,
         "tree_width": rough.width,
-        "outliers": data.left_out(slab),
-        "tree_outliers": data.left_out(rough),
+        "outliers": form.left_out(slab),
+        "tree_outliers": form.left_out(rough),
         "left_out": (int(slab.out1.sum()), int(slab.out2.sum())),
         "direction": slab.u,
         "faces": (slab.a, slab.c),
@@ -205,13 +213,13 @@ def _outcome(
         words = "no direction tried separates the points that stay"
         status = stopped or Status.ITERATION_LIMIT
         return Outcome(status, "none", None, None, nodes=nodes, iterations=margins, raw_status=words, extra=extra)
-    extra["tree_values"] = data.values(rough) if rough.width > 0 else None
+    extra["tree_values"] = form.values(rough) if rough.width > 0 else None
     claim: Claim = "local" if margins and stopped is None else "heuristic"
     return Outcome(
         status=stopped or Status.ITERATION_LIMIT,
         claim=claim,
-        values=data.values(slab),
-        objective=data.objective(slab.width),
+        values=form.values(slab),
+        objective=form.objective(slab.width),
         nodes=nodes,
         iterations=margins,
         raw_status=f"width {slab.width:.6g} after {len(trees)} trees and {margins} maximum margins",
@@ -220,11 +228,10 @@ def _outcome(
 
 
 def not_separable(width: float, trees: int, proven: bool) -> str:
-    how = (
-        "and no other direction separates them: the origin lies in the hull of their differences"
-        if proven
-        else ("so the origin may lie in the hull of their differences")
-    )
+    """The warning that no slab was found; `proven` when a maximum margin problem showed that none exists."""
+    how = "so the origin may lie in the hull of their differences"
+    if proven:
+        how = "and no other direction separates them: the origin lies in the hull of their differences"
     return (
         f"no separating slab was found: along the best direction of {trees} tree(s) the points that stay after the allowed "
         f"outliers overlap (width {width:.3g}), {how}. The direction is no maximum margin. Allow more outliers, scale the "

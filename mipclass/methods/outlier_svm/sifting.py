@@ -1,7 +1,9 @@
-"""Wolfe's algorithm on few points at a time: the nearest points of two large hulls are decided by their nearest points.
+"""Sifting: solve the nearest-point problem on a working set, add the points that violate optimality, repeat.
 
-A working set of each class is solved exactly; one pass over all points finds those that lie nearer along x; the worst of them join,
-until none is left. A step of the inner algorithm then costs no pass over the data. Every answer is judged on all points.
+The working set of each class starts with the points nearest to the other class along the difference of the means. It is
+solved by Wolfe's algorithm; one pass over all points then finds those with the smallest inner products with x, which join
+it, until the gap over all points is within epsilon. A step of Wolfe's algorithm thus costs no pass over the data, and the
+width and epsilon returned hold for all points.
 """
 
 from __future__ import annotations
@@ -13,17 +15,21 @@ import numpy as np
 from ...arrays import Array, Index
 from ...protocol.result import Status
 from ...protocol.run import Run
-from .polytope import Nearest, polytope_distance
+from .polytope import polytope_distance
 from .slab import Points
+from .walks import Nearest
 
 SMALL = 4000
+"""Points of the larger class up to which Wolfe's algorithm runs on all of them."""
+
 JOINING = 1000
+"""Points of a class that enter its working set at first, and that are considered for it in each round."""
 
 
 def nearest_points(
     p1: Points, p2: Points | None, *, epsilon: float = 1e-9, max_steps: int = 100_000, run: Run | None = None
 ) -> Nearest:
-    """polytope_distance(p1, p2) by working sets where that pays; the same promises."""
+    """polytope_distance(p1, p2), by working sets where a class has more than SMALL points; the same guarantees."""
     run = run if run is not None else Run.quiet()
     n1, n2 = p1.shape[0], 1 if p2 is None else p2.shape[0]
     if max(n1, n2) <= SMALL:
@@ -41,7 +47,7 @@ def nearest_points(
         if inner.status is not Status.OPTIMAL or found.epsilon <= epsilon or found.x is None:
             return found
         run.report(iterations=steps, distance=found.distance)
-        f1, f2 = _project(p1, p2, found.x)  # the points that lie nearer along x than the working sets know
+        f1, f2 = _project(p1, p2, found.x)
         grown1, grown2 = np.union1d(set1, _smallest(f1)), np.union1d(set2, _smallest(-f2))
         stopped = run.stop()
         if stopped is not None or steps >= max_steps or len(grown1) + len(grown2) == len(set1) + len(set2):
@@ -59,11 +65,12 @@ def _project(p1: Points, p2: Points | None, x: Array) -> tuple[Array, Array]:
 
 
 def _smallest(f: Array) -> Index:
+    """Positions of the JOINING smallest entries, ascending."""
     return np.arange(len(f)) if len(f) <= JOINING else np.sort(np.argpartition(f, JOINING - 1)[:JOINING])
 
 
 def _on_all_points(inner: Nearest, p1: Points, p2: Points | None, set1: Index, set2: Index, steps: int) -> Nearest:
-    """The working sets' answer, with the weights and the slab of all points."""
+    """The working sets' solution with weights for all points, and with the slab and epsilon that hold for all points."""
     alpha = np.zeros(p1.shape[0])
     beta = np.zeros(1 if p2 is None else p2.shape[0])
     alpha[set1], beta[set2] = inner.alpha, inner.beta

@@ -20,11 +20,14 @@ import scipy.sparse as sp
 
 from ...arrays import Array, Index, Mask
 
-Points = Any  # float64 ndarray or CSR matrix, one point a row
+Points = Any
+"""A float64 ndarray or CSR matrix, one point per row."""
 
-# Forgives the rounding of products such as 0.29 * 100 when amounts are compared with sums of weights.
 ROUNDING = 1e-9
+"""Tolerance, in weight, when amounts are compared with sums of weights: products such as 0.29 * 100 are not exact."""
+
 SORTED = 5000
+"""Points up to which `worst` sorts what it selects; beyond, the order costs more than the selection."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +44,12 @@ class Cloud:
 
     @property
     def n(self) -> int:
+        """The number of points."""
         return int(self.points.shape[0]) if self.index is None else len(self.index)
 
     @property
     def weight(self) -> float:
+        """The sum of the weights."""
         return float(self.n if self.weights is None else self.weights.sum())
 
     def take(self, chosen: Index | Mask) -> Cloud:
@@ -53,6 +58,7 @@ class Cloud:
         return Cloud(self.points[rows], None if self.weights is None else self.weights[chosen])
 
     def rows(self, chosen: Index) -> Array:
+        """Some of the points as dense rows."""
         return dense_rows(self.points, chosen if self.index is None else self.index[chosen])
 
 
@@ -82,6 +88,7 @@ def project(p1: Cloud, p2: Cloud, directions: Array) -> tuple[Array, Array]:
 
 
 def products(points: Points, directions: Array) -> Array:
+    """Inner products of m directions with all points, as m rows."""
     if sp.issparse(points):
         return np.ascontiguousarray((points @ directions.T).T)
     return np.asarray(directions @ points.T)
@@ -93,8 +100,18 @@ def dense_rows(points: Points, index: Index) -> Array:
     return np.asarray(chosen.toarray() if sp.issparse(chosen) else chosen, dtype=np.float64)
 
 
+def unit(x: Array) -> Array:
+    """x / |x|."""
+    return np.asarray(x / np.linalg.norm(x))
+
+
+def unit_rows(points: Array) -> Array:
+    """Each row divided by its length."""
+    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
+
+
 def origin(d: int) -> Cloud:
-    """The class that stands against a single one."""
+    """The origin as the opposite class of one-class data."""
     return Cloud(np.zeros((1, d)))
 
 
@@ -132,6 +149,7 @@ class Slabs:
 
     @property
     def width(self) -> Array:
+        """a - c for each direction; negative where the points that stay overlap."""
         return self.a - self.c
 
 
@@ -171,7 +189,7 @@ def head(f: Array, amount: float, weights: Array | None) -> tuple[Array, Array]:
 
 
 def best_count_split(low: Array, high: Array, total: int) -> tuple[Index, Index]:
-    """The same as `best_split` when every point weighs one."""
+    """As `best_split`, when every point has weight one; O(m total)."""
     most1, most2 = low.shape[1] - 1, high.shape[1] - 1
     k1 = np.arange(min(most1, max(0, total - most2)), most1 + 1)
     k2 = np.minimum(total - k1, most2)
@@ -193,8 +211,8 @@ def best_split(low: Array, left1: Array, high: Array, left2: Array, total: float
 def worst(f: Array, amount: float, weights: Array | None) -> tuple[Index, Array]:
     """Positions of the smallest projections that make up `amount`, and their summed weights; O(n), or O(n log n) with weights.
 
-    They come worst first, so that a weight of two stands where two equal points would; only for many points of weight one,
-    where order costs more than the rest, in the order of the data.
+    They come smallest first, so that a point of weight two stands where two equal points would; only many points (more
+    than SORTED) of weight one come in the order of the data.
     """
     if weights is None:
         k = min(ceil(amount - ROUNDING), len(f))

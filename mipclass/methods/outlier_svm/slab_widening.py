@@ -1,8 +1,8 @@
-"""Widening a slab: exact maximum margin on the points that stay, choose again who stays, until nothing changes.
+"""Widening a slab by alternating optimisation over its direction and the points that it leaves out.
 
-Leaving out the worst projections along u is the best choice for u; the nearest point of the hulls of the rest is the best
-direction for that choice. Taking turns never narrows the slab and ends, for there are finitely many choices: a local
-optimum of the width over both.
+For a fixed direction u it is optimal to leave out the points with the worst projections; for fixed points the optimal
+direction is that of the nearest points of the two hulls (a maximum margin problem). Alternating never narrows the slab and
+ends, because there are finitely many choices of points: the result is a local optimum of the width over both.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from .sifting import nearest_points
 from .slab import Budget, Cloud, left_out, project, slabs
 
 MaxMargin = Callable[[Cloud, Cloud, Run], Array | None]
+"""The unit direction of the widest slab between two separable classes, or None when there is none."""
+
+LEAST_WIDENING = 1e-9
+"""Relative gain of width below which another round is rounding: the accuracy epsilon of the maximum margins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,7 @@ class Slab:
 
     @property
     def width(self) -> float:
+        """a - c; negative when the points that stay overlap along u."""
         return self.a - self.c
 
 
@@ -67,7 +72,7 @@ def widen(
 ) -> tuple[Slab, int]:
     """The slab along u, widened until stable, and the number of maximum margin problems solved.
 
-    u need not separate: then the points that stay are asked whether any direction does.
+    u need not separate: the maximum margin on the points that stay then finds a direction that does, if there is one.
     """
     best = slab_along(p1, p2, budget, u)
     rounds = 0
@@ -77,7 +82,7 @@ def widen(
         if direction is None:
             break
         new = slab_along(p1, p2, budget, direction)
-        if new.width <= max(0.0, best.width * (1 + 1e-9)):
+        if new.width <= max(0.0, best.width * (1 + LEAST_WIDENING)):
             break
         best = new
         run.report(iterations=rounds, width=best.width)

@@ -1,4 +1,4 @@
-"""The widest slab with outliers by trying every possible set of support points: exact, for few points in few dimensions.
+"""Support enumeration: the widest slab with outliers is that of some set of at most d + 1 support points; try them all.
 
 At the optimum x is orthogonal to the faces spanned by support points S1 of P1 and S2 of P2, |S1| + |S2| <= d + 1
 (Caratheodory), and lies in aff(S1) - aff(S2): it is that set's point nearest to the origin. So the widest slab over all
@@ -18,12 +18,17 @@ from ...protocol.result import Status
 from ...protocol.run import Run
 from .slab import Budget, Cloud, project, slabs
 
+NO_DIRECTION = 1e-12
+"""Length of x, relative to the largest coordinate, below which two faces meet up to rounding and x has no direction."""
+
 
 def count_supports(n1: int, n2: int, d: int) -> int:
+    """How many pairs of sets of support points there are."""
     return sum(comb(n1, m1) * comb(n2, m2) for m1, m2 in support_sizes(n1, n2, d))
 
 
 def support_sizes(n1: int, n2: int, d: int) -> list[tuple[int, int]]:
+    """Every (|S1|, |S2|) with both at least one and |S1| + |S2| <= d + 1."""
     return [(m1, m2) for m1 in range(1, min(n1, d) + 1) for m2 in range(1, min(n2, d + 1 - m1) + 1)]
 
 
@@ -64,6 +69,6 @@ def support_directions(p1: Array, p2: Array, chunk: int) -> Iterator[Array]:
                 inside = np.linalg.pinv(faces) @ (faces @ x[:, :, None])
                 x = x - inside[:, :, 0]
             length = np.linalg.norm(x, axis=1)
-            real = length > 1e-12 * scale
+            real = length > NO_DIRECTION * scale
             if real.any():
                 yield x[real] / length[real, None]

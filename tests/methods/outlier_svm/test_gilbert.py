@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mipclass.methods.outlier_svm.polytope import delete_row, polytope_distance
+from mipclass.methods.outlier_svm.polytope import polytope_distance
 from mipclass.methods.outlier_svm.sifting import nearest_points
+from mipclass.methods.outlier_svm.walks import delete_row
 from mipclass.protocol.result import Status
 
 
