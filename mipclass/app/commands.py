@@ -49,10 +49,8 @@ def estimator_for(
     _one_of(model, ESTIMATED)
     if model == "zero-one":
         constraints = constraints_for(fpr, max_features, integer)
-        if solver == "auto":
-            # What was asked for is an answer with a bound; the special search proves most, MIP takes every constraint.
-            solver = "highs" if max_features is not None or integer else "exact"
-            time_limit = DEFAULT_SECONDS if time_limit is None else time_limit
+        if solver == "auto" and time_limit is None:
+            time_limit = DEFAULT_SECONDS
         return ZeroOneClassifier(solver, subject_to=constraints, time_limit=time_limit, progress=progress)
     if max_features is not None or integer or (fpr is not None and model != "tau-fpl"):
         raise InvalidInputError(
@@ -61,7 +59,7 @@ def estimator_for(
     if solver != "auto" and model != "polyhedral":
         raise InvalidInputError(f"--model {model} has its own algorithm; leave --solver at auto.")
     if model == "polyhedral":
-        return PolyhedralClassifier(solver="slp" if solver == "auto" else solver, time_limit=time_limit)
+        return PolyhedralClassifier(solver=solver, time_limit=time_limit)
     if model == "tau-fpl":
         return TauFPLClassifier(tau=0.05 if fpr is None else fpr)
     if model == "outlier-svm":

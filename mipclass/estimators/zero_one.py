@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,11 @@ from ..errors import InvalidInputError
 from ..modelling.model import Constraint, Model
 from ..models.zero_one import zero_one
 from ..protocol.result import Result
-from ..solving.driver import solve
+from ..protocol.run import Run
+from ..solving.arguments import check_limits
+from ..solving.driver import solve_with_effort
+from ..solving.policy import Effort
 from .base import LinearClassifier
-
-MOST_ENUMERATED = 1_000_000_000  # pencils x rows x coordinates that pcs goes through in about a second
 
 
 class ZeroOneClassifier(LinearClassifier):
@@ -29,8 +29,9 @@ class ZeroOneClassifier(LinearClassifier):
 
     Parameters
     ----------
-    solver : "auto" takes "pcs" (proven) where enumeration takes about a second, that is few features and points, and
-        "csa" (heuristic, a fixed number of steps) elsewhere; with `subject_to` it is the driver's choice. Or a name:
+    solver : "auto" is the package's one policy (mipclass.solving.policy): with a time limit or with `subject_to` it is the
+        proving method, "exact". Without either, the fit takes about a second, by a fixed number of steps: "exact" where a proof
+        takes no longer, and "csa" (heuristic) elsewhere. `result_.extra["auto"]` says what was chosen and why. Or a name:
         "exact", "bnb", "pcs", "csa", "sla", "local", "highs", "scip" ...
     n_restarts : independent seeds; the fewest errors win (the first of equals). They run through joblib on `n_jobs` workers.
     subject_to : side constraints, such as models.FalsePositiveRate(at_most=0.05), for solvers that take them.
@@ -98,13 +99,12 @@ class ZeroOneClassifier(LinearClassifier):
             class_weight=self.class_weight,
             pos_label=self.classes_[1],
         )
-        solver = choose_solver(problem) if self.solver == "auto" else self.solver
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_restarts)
-        results = Parallel(n_jobs=self.n_jobs)(delayed(self._solve)(problem, solver, int(seed)) for seed in seeds)
+        results = Parallel(n_jobs=self.n_jobs)(delayed(self._solve)(problem, int(seed)) for seed in seeds)
         self.result_ = best_of(results)
         if not self.result_.values:
             raise InvalidInputError(
-                f"solver {solver!r} found no rule: {self.result_.status}. Loosen subject_to, raise time_limit, or see "
+                f"solver {self.result_.solver!r} found no rule: {self.result_.status}. Loosen subject_to, raise time_limit, or see "
                 "mipclass.explain for which constraints conflict."
             )
         self._set_rule(self.result_.values)
@@ -112,25 +112,11 @@ class ZeroOneClassifier(LinearClassifier):
         self.bound_ = self.result_.bound
         return self
 
-    def _solve(self, problem: Model, solver: str, seed: int) -> Result:
-        return solve(
-            problem,
-            solver=solver,
-            time_limit=self.time_limit,
-            gap=self.gap,
-            seed=seed,
-            progress=self.progress,
-            options=None if self.options is None else dict(self.options),
-        )
-
-
-def choose_solver(problem: Model) -> str:
-    """What solver="auto" means here: a deterministic budget of about a second (see ZeroOneClassifier)."""
-    if problem.constraints:
-        return "auto"
-    n, d = problem.points.n, problem.data.d
-    pencils = comb(n, max(0, d - 1)) if d <= 6 else np.inf
-    return "pcs" if pencils * n * (d + 4) <= MOST_ENUMERATED else "csa"
+    def _solve(self, problem: Model, seed: int) -> Result:
+        check_limits(self.time_limit, self.gap, seed, 1, None)
+        run = Run(time_limit=self.time_limit, gap=self.gap, seed=seed, progress=self.progress)
+        effort = Effort.SECOND if self.time_limit is None else Effort.PROOF
+        return solve_with_effort(problem, self.solver, effort, run, self.options)
 
 
 def best_of(results: Sequence[Result]) -> Result:

@@ -50,7 +50,7 @@ class Run:
     progress: bool = False
     options: dict[str, Any] = field(default_factory=dict)
     solver: str = ""
-    trace: Trace = field(default_factory=list)
+    trace: Trace = field(default_factory=list, init=False)
     objective: float | None = None
     bound: float | None = None
     interrupted: bool = False
@@ -62,8 +62,10 @@ class Run:
         self.begin(self.solver, self.options)
 
     def begin(self, solver: str, options: dict[str, Any]) -> None:
-        """Name the solver once it is chosen; the clock has been running since the Run was made."""
+        """Name the solver once it is chosen and forget what another one reported; the clock has been running all along."""
         self.solver, self.options = solver, options
+        self.objective = self.bound = None
+        self.trace = []
         self._meter = ProgressMeter(solver, sys.stderr) if self.progress else None
 
     @classmethod

@@ -1,21 +1,30 @@
-"""solve: one call for every problem, every solver and every method."""
+"""solve: one call for every problem, every solver and every method.
+
+A solver that the caller names is run, or the reason why it cannot be is raised. For solver="auto" the policy names solvers in
+order of preference; the first that takes the problem runs, and the next one runs when it ends in a numerical error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ..errors import SolverNotFoundError, UnsupportedProgramError
+from ..errors import MipclassError, SolverNotFoundError, UnsupportedProgramError
 from ..methods.base import Method, Refusal
 from ..modelling.problem import Problem
-from ..modelling.program import Feature
 from ..protocol.options import resolve_options
-from ..protocol.result import Outcome, Result
+from ..protocol.result import Outcome, Result, Status
 from ..protocol.run import Callback, Run, interruptible
 from ..version import VERSION
 from . import registry
 from .arguments import as_problem, check_limits, check_start, start_values
+from .policy import Choice, Effort, choices
 from .through_backend import RECOUNT_TOLERANCE, through_backend
+
+SECOND_TRY_SECONDS = 10.0
+"""Least time, in seconds, that the policy's next solver gets after one that ended in a numerical error with a point in hand. It
+gets at least as long as the solves before it took, so that an answer at hand never waits without end for a better one."""
 
 
 def solve(
@@ -59,51 +68,89 @@ def solve(
         callback=callback,
         progress=progress,
     )
-    task = as_problem(problem)
-    check_start(task, run.warm_start)
-    chosen = registry.find(choose(task) if solver == "auto" else solver)
-    name = chosen.name
-    run.begin(name, resolve_options(name, chosen.options, options))
+    return solve_with_effort(as_problem(problem), solver, Effort.PROOF, run, options)
+
+
+def solve_with_effort(
+    problem: Problem, solver: str, effort: Effort, run: Run, options: Mapping[str, Any] | None = None
+) -> Result:
+    """`solve` for callers that allow another effort: what "auto" means depends on it. The run's clock is already running."""
+    check_start(problem, run.warm_start)
     try:
         with interruptible(run):
-            if isinstance(chosen, Method):
-                form = chosen.match(task)
-                if isinstance(form, Refusal):
-                    raise UnsupportedProgramError(f"solver {name!r} cannot solve model {task.name!r}: {form.reason}")
-                run.say("at work (a first call compiles its kernels, once)")
-                return _finish(task, chosen.solve(form, run), run, name, VERSION)
-            outcome = through_backend(task, chosen, run)
-            return _finish(task, outcome, run, name, chosen.version())
+            if solver != "auto":
+                return _run(problem, Choice(solver, "named by the caller"), run, options)
+            return _first_that_answers(problem, choices(problem, effort), run, options)
     finally:
         run.close()
 
 
-def choose(problem: Problem) -> str:
-    """The solver behind solver="auto": the method made for the model, else the best installed backend for its kind."""
-    methods = registry.method_names()
-    for name in registry.AUTO_METHODS:
-        if name in methods:
-            method = registry.find(name)
-            if (
-                isinstance(method, Method)
-                and not isinstance(method.match(problem), Refusal)
-                and method.prefers(problem)
-            ):
-                return name
-    kind = problem.program().kind
-    order = {
-        Feature.LP: ("highs",),
-        Feature.MIP: ("highs",),
-        Feature.QP: ("piqp", "highs", "osqp"),
-        Feature.MIQP: ("scip", "highs"),
-    }[kind]
-    for name in order:
+def _first_that_answers(
+    problem: Problem, ordered: Iterable[Choice], run: Run, options: Mapping[str, Any] | None
+) -> Result:
+    """Try solvers in order until one ends without a numerical error; of several that do not, the best answer is returned."""
+    tried: list[str] = []
+    best: Result | None = None
+    time_limit = run.time_limit
+    for choice in ordered:
+        if best is not None and run.stop() is not None:
+            break
+        if best is not None and best.has_point:
+            patience = run.seconds() + max(SECOND_TRY_SECONDS, run.seconds())
+            run.time_limit = patience if time_limit is None else min(time_limit, patience)
         try:
-            registry.find(name)
+            result = _run(problem, choice, run, options if best is None else _known_to(choice, options))
         except SolverNotFoundError:
             continue
-        return name
-    raise SolverNotFoundError(f"no installed solver takes a {kind}; see mipclass.solvers().")
+        except UnsupportedProgramError as err:
+            tried.append(f"{choice.solver} does not take the problem: {err}")
+            continue
+        auto = {"solver": choice.solver, "why": choice.why, "tried": tuple(tried)}
+        result = replace(result, extra={**result.extra, "auto": auto})
+        if result.status is not Status.NUMERICAL_ERROR:
+            return _better(result, best)
+        tried.append(f"{choice.solver} ended in a numerical error: {result.raw_status or 'no details'}")
+        best = result if best is None else _better(best, result)
+    run.time_limit = time_limit
+    if best is not None:
+        return best
+    raise UnsupportedProgramError(
+        f"no installed solver takes {problem.name!r}. Tried: {'; '.join(tried) or 'none'}. See mipclass.solvers(problem)."
+    )
+
+
+def _better(first: Result, second: Result | None) -> Result:
+    """The first unless the second has the better claim or, with the same claim, the lower objective."""
+
+    def rank(result: Result) -> tuple[bool, bool, float]:
+        objective = float("inf") if result.objective is None else result.objective
+        return (result.claim != "proven", not result.has_point, objective)
+
+    return first if second is None or rank(first) <= rank(second) else second
+
+
+def _known_to(choice: Choice, options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The caller's options where the solver has them all; they were meant for the policy's first choice."""
+    try:
+        declared = registry.find(choice.solver).options
+    except MipclassError:
+        return None
+    return options if options is not None and set(options) <= set(declared) else None
+
+
+def _run(problem: Problem, choice: Choice, run: Run, options: Mapping[str, Any] | None) -> Result:
+    """One solver on the problem, by the road for its kind: a method's normal form, or the program for a backend."""
+    solver = registry.find(choice.solver)
+    name = solver.name
+    form = solver.match(problem) if isinstance(solver, Method) else None
+    if isinstance(form, Refusal):
+        raise UnsupportedProgramError(f"solver {name!r} cannot solve model {problem.name!r}: {form.reason}")
+    merged = options if not choice.options else {**choice.options, **(options or {})}
+    run.begin(name, resolve_options(name, solver.options, merged))
+    if not isinstance(solver, Method):
+        return _finish(problem, through_backend(problem, solver, run), run, name, solver.version())
+    run.say("at work (a first call compiles its kernels, once)")
+    return _finish(problem, solver.solve(form, run), run, name, VERSION)
 
 
 def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: str) -> Result:

@@ -47,9 +47,6 @@ METHODS: dict[str, str] = {
     "local": "mipclass.methods.zero_one.local:LocalSearch",
 }
 
-AUTO_METHODS = ("exact", "slp", "outlier-path", "gilbert", "rgd-tree", "lbfgs", "fista", "topk")
-"""Methods that solver="auto" prefers, in this order, for the models that they accept."""
-
 
 def method_names() -> list[str]:
     """Names of all methods, those of third parties last."""

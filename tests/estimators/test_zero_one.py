@@ -17,7 +17,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mipclass import ZeroOneClassifier, models, solve
 from mipclass.errors import InvalidInputError, OptionError, SolverNotFoundError, UnsupportedProgramError
-from mipclass.estimators.zero_one import choose_solver
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
 # With all the weight on one class the fewest errors still leave the other class whatever the first one does not need;
@@ -104,17 +103,6 @@ def test_constraints_go_to_a_solver_that_takes_them():
     assert (clf.predict(X[y == 0]) == 1).mean() <= 0.05
     with pytest.raises(UnsupportedProgramError, match="no side constraints"):
         ZeroOneClassifier("csa", subject_to=[models.FalsePositiveRate(at_most=0.05)]).fit(X, y)
-
-
-def test_auto_enumerates_only_what_takes_a_second():
-    def chosen(n, d):
-        X = np.random.default_rng(0).standard_normal((n, d))
-        return choose_solver(models.zero_one(X, np.arange(n) % 2))
-
-    assert chosen(2000, 2) == "pcs"
-    assert chosen(100, 4) == "pcs"
-    assert chosen(400, 4) == "csa"
-    assert chosen(50, 12) == "csa"
 
 
 def test_sparse_input_gives_the_same_rule(outliers):

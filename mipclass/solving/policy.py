@@ -1,0 +1,120 @@
+"""The one policy behind solver="auto", for `solve`, the estimators and the command line alike.
+
+It looks at a problem's normal form (rule, losses, constraints), its size and the effort that the caller allows, and names
+solvers in the order in which they are to be tried. Nothing is imported to name a solver: the driver imports the one it tries,
+asks whether it takes the problem, and goes on to the next one when it does not, or when it ends without a trustworthy answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import comb
+from typing import Any
+
+from ..modelling.model import Model
+from ..modelling.problem import Problem
+from ..modelling.program import Feature
+from .arguments import PlainProgram
+
+
+class Effort(StrEnum):
+    """How long the caller is ready to wait."""
+
+    PROOF = "until proven, or until the time limit"
+    SECOND = "about a second"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A solver to try, why, and the options that go with the choice."""
+
+    solver: str
+    why: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+PROVEN_IN_A_SECOND = {1: 10_000, 2: 5_000, 3: 5_000, 4: 2_000, 5: 500, 6: 100, 7: 60, 8: 60, 9: 60, 10: 60}
+"""Number of features -> most distinct points for which `exact` proves the plain 0-1 loss in about one second of processor time.
+
+Measured on overlapping normal classes with 20 % of the labels flipped; sets beyond the table go to `csa`.
+"""
+
+A_SECOND_OF_NODES: Mapping[str, Any] = {"node_limit": 20_000, "local_steps": 2_000}
+"""Options of `exact` that bound its work deterministically: about a second in up to six features."""
+
+MOST_ENUMERATED = 1_000_000_000
+"""Pencils x points x coordinates that `pcs` goes through in about a second."""
+
+BY_KIND = {
+    Feature.LP: ("highs", "cvxpy:CLARABEL"),
+    Feature.QP: ("piqp", "cvxpy:CLARABEL", "highs", "osqp"),
+    Feature.MIP: ("highs", "scip"),
+    Feature.MIQP: ("scip", "highs"),
+}
+"""Kind of program -> backends in the order of preference; those that are not installed are passed over."""
+
+
+def choices(problem: Problem, effort: Effort) -> Iterator[Choice]:
+    """Solvers for the problem, the best one first. Each may still refuse it, or not be installed."""
+    yield from _made_for(problem, effort)
+    kind = problem.program().kind
+    for name in BY_KIND[kind]:
+        yield Choice(name, f"the problem is a {kind} that no method made for its form takes")
+
+
+def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
+    """The methods made for the problem's normal form."""
+    if isinstance(problem, PlainProgram):
+        return
+    if not isinstance(problem, Model):
+        yield from _made_for_rankings(problem)
+        return
+    from ..models.false_positive import TopKRanking
+    from ..models.losses import Ramp, ZeroOne
+    from ..models.outlier_svm import HardMargin
+    from ..models.rules import Polyhedron
+
+    terms = [term for coefficient, term in problem.terms if coefficient > 0]
+    if isinstance(problem.rule, Polyhedron):
+        yield Choice("slp", "its rule is a polyhedron")
+    elif any(isinstance(term, ZeroOne) for term in terms):
+        yield from _zero_one(problem, effort)
+    elif any(isinstance(term, Ramp) for term in terms):
+        yield Choice("outlier-path", "its loss is the ramp loss")
+    elif any(isinstance(term, TopKRanking) for term in terms):
+        yield Choice("lbfgs", "its loss is the top-k ranking loss")
+    elif any(isinstance(constraint, HardMargin) for constraint in problem.constraints):
+        yield Choice("gilbert", "it asks for the widest margin without outliers")
+        yield Choice("rgd-tree", "it asks for the widest margin with outliers")
+
+
+def _made_for_rankings(problem: Problem) -> Iterator[Choice]:
+    """Rankings and projections are problems of their own, not Models."""
+    from ..models.false_positive import BlockedRanking, KernelRanking
+    from ..models.topk_projection import TopKProjection
+
+    if isinstance(problem, BlockedRanking):
+        yield Choice("lbfgs", "it ranks rows that come in blocks")
+    elif isinstance(problem, KernelRanking):
+        yield Choice("fista", "it ranks by a kernel")
+    elif isinstance(problem, TopKProjection):
+        yield Choice("topk", "it is the projection onto the top-k simplex")
+
+
+def _zero_one(problem: Model, effort: Effort) -> Iterator[Choice]:
+    """Prove where that is affordable; enumeration second, since it decides in another way where rounding stopped a proof."""
+    if effort is Effort.PROOF or problem.constraints:
+        yield Choice("exact", "it minimises the 0-1 loss, which exact proves with a certificate")
+    elif problem.points.n <= PROVEN_IN_A_SECOND.get(problem.data.d, 0):
+        yield Choice("exact", "a proof takes about a second at this size", A_SECOND_OF_NODES)
+    if not problem.constraints and _is_enumerable(problem):
+        yield Choice("pcs", "all hyperplanes through points can be tried in about a second")
+    if effort is Effort.SECOND and not problem.constraints:
+        yield Choice("csa", "a proof would take longer than about a second at this size")
+
+
+def _is_enumerable(problem: Model) -> bool:
+    n, d = problem.points.n, problem.data.d
+    return comb(n, max(0, d - 1)) * n * (d + 4) <= MOST_ENUMERATED
