@@ -1,1 +1,1 @@
-"""One script for each table or figure of the papers and for each comparison with a peer, all on `harness`."""
+"""The papers' tables and figures, and comparisons with peers: `harness` measures, `peers` are compared, `studies` compare."""

@@ -6,7 +6,6 @@ repository, not to the installed package.
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +16,14 @@ from typing import Any
 
 from ..errors import InvalidInputError
 
+STUDY_TABLE = "benchmarks.studies"
+"""The repository's module whose STUDIES names every study, the module that holds it, and what it reproduces."""
+
 
 def root() -> Path:
     """The checkout that holds benchmarks/: the one this package is imported from, or the current folder."""
     for folder in (Path(__file__).resolve().parent.parent.parent, Path.cwd()):
-        if (folder / "benchmarks" / "harness.py").is_file():
+        if (folder / "benchmarks" / "studies" / "__init__.py").is_file():
             return folder
     raise InvalidInputError(
         "the studies live in the repository's folder benchmarks/; run `mipclass reproduce` inside a checkout."
@@ -29,20 +31,21 @@ def root() -> Path:
 
 
 def studies() -> dict[str, str]:
-    """name -> first line of what it reproduces, read without importing anything."""
-    found = {}
-    for path in sorted((root() / "benchmarks").glob("*.py")):
-        tree = ast.parse(path.read_text())
-        assigned = {
-            target.id
-            for node in tree.body
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        if "study" in assigned:
-            found[path.stem] = (ast.get_docstring(tree) or "").partition("\n")[0]
+    """name -> one line about what the study reproduces, in the order of names; no study is imported."""
+    return {name: entry.reproduces for name, entry in sorted(_study_table().items())}
+
+
+def _study_table() -> dict[str, Any]:
+    """The repository's table of studies; from then on its folder is on the path of this process."""
+    _find_benchmarks(str(root()))
+    found: dict[str, Any] = import_module(STUDY_TABLE).STUDIES
     return found
+
+
+def _find_benchmarks(folder: str) -> None:
+    """Make `import benchmarks` work in this process."""
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
 
 
 @dataclass(frozen=True)
@@ -68,19 +71,16 @@ def reproduce(
     write: bool = True,
 ) -> list[StudyRun]:
     """Run studies one after the other; a study with failed cases does not keep the others from running."""
-    known = studies()
+    known = _study_table()
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidInputError(f"there is no study {unknown[0]!r}; there are {', '.join(known)}.")
-    folder = str(root())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+        raise InvalidInputError(f"there is no study {unknown[0]!r}; there are {', '.join(sorted(known))}.")
     arguments = ["--full" if full else "--quick", "--jobs", str(jobs if dask is None else -1)]
     arguments += ["--fresh"] * fresh + ["--no-write"] * (not write)
     done = []
-    with _cluster(dask, folder):
+    with _cluster(dask, str(root())):
         for name in names:
-            study = import_module(f"benchmarks.{name}").study
+            study = import_module(known[name].module).study
             try:
                 study.main(arguments)
             except SystemExit as stop:  # how a study ends when a case failed
@@ -104,18 +104,15 @@ def _cluster(address: str | None, folder: str) -> Iterator[None]:
     except ImportError as err:
         raise InvalidInputError("--dask needs dask.distributed: pip install 'mipclass[dask]'.") from err
 
-    def find_studies() -> None:
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-
-    class FindStudies(WorkerPlugin):  # type: ignore[misc]
+    class FindBenchmarks(WorkerPlugin):  # type: ignore[misc]
         """Workers that join later, or replace a lost one, are told too."""
 
         def setup(self, worker: Any) -> None:
-            find_studies()
+            """Runs on a worker when it joins the cluster."""
+            _find_benchmarks(folder)
 
     with Client(address) as client:
-        client.run_on_scheduler(find_studies)  # the scheduler reads task graphs too
-        client.register_plugin(FindStudies())
+        client.run_on_scheduler(_find_benchmarks, folder)  # the scheduler reads task graphs too
+        client.register_plugin(FindBenchmarks())
         with joblib.parallel_config("dask"):
             yield

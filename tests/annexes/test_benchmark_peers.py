@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
-from benchmarks.newton_svm import fit_svm
+from benchmarks.peers.newton_svm import fit_svm
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

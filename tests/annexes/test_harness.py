@@ -131,7 +131,7 @@ def test_sections_are_replaced_in_place_and_full_outlives_quick(tmp_path: Path) 
 def test_cells_of_an_earlier_source_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = make(tmp_path)
     study.run(cases(False)[:2])
-    monkeypatch.setattr("benchmarks.harness.fingerprint", lambda: "another")
+    monkeypatch.setattr("benchmarks.harness.store.fingerprint", lambda: "another")
     section = study.section(study.run(cases(False)), full=False)
     assert "(4 of 8 cells with an earlier state of the source)" in section
     assert len(study.run(cases(False)).cells) == 8

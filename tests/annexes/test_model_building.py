@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mipclass
-from benchmarks.model_building import BUILDERS, WRITERS, data, study, with_highspy
+from benchmarks.studies.general.model_building import BUILDERS, WRITERS, data, study, with_highspy
 
 NEEDS = {"linopy": "linopy"}
 

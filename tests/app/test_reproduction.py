@@ -64,10 +64,16 @@ if __name__ == "__main__":
 
 
 def checkout(folder: Path) -> Path:
-    (folder / "benchmarks").mkdir(parents=True)
-    for name in ("__init__.py", "harness.py"):
-        shutil.copy(ROOT / "benchmarks" / name, folder / "benchmarks" / name)
-    (folder / "benchmarks" / "toy.py").write_text(TOY.replace("\\\\n", "\\n"))
+    """A folder with the repository's harness and a table of studies that holds the toy alone."""
+    target = folder / "benchmarks"
+    shutil.copytree(ROOT / "benchmarks" / "harness", target / "harness", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "benchmarks" / "__init__.py", target)
+    (target / "toy.py").write_text(TOY.replace("\\\\n", "\\n"))
+    table = (ROOT / "benchmarks" / "studies" / "__init__.py").read_text()
+    (target / "studies").mkdir()
+    (target / "studies" / "__init__.py").write_text(
+        f'{table}\nSTUDIES = {{"toy": StudyEntry("benchmarks.toy", "A toy study: squares, slowly.")}}\n'
+    )
     return folder
 
 

@@ -12,7 +12,7 @@ from ...protocol.result import Status
 from ...protocol.run import Run
 from .interior_point import solve_assignment
 
-# Above this many dual columns (m + k) h the interior point overtakes the warm simplex (benchmarks/polyhedral_speed.py).
+# Above this many dual columns (m + k) h the interior point overtakes the warm simplex (benchmarks/studies/polyhedral/speed.py).
 WARM_SIMPLEX_COLUMNS = 1600
 
 

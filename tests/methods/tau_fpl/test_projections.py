@@ -263,7 +263,7 @@ def test_cone_projection_is_moreau_optimal(v, k):
 
 
 def test_the_peers_of_the_benchmark_solve_the_same_problems():
-    from benchmarks.topk_peers import project_by_osqp, project_cone_by_search, project_equal_sums_by_ibis
+    from benchmarks.peers.topk import project_by_osqp, project_cone_by_search, project_equal_sums_by_ibis
 
     rng = np.random.default_rng(9)
     for n in (1, 2, 17, 60):

@@ -1,11 +1,11 @@
 """Speed of tau-FPL: the projection against selection, sorting and other projections, training against LinearSVC.
 
-    python -m benchmarks.tau_fpl_speed [--full]
+    python -m benchmarks.studies.tau_fpl.speed [--full]
 
 All times are CPU seconds of one thread, which other work on the machine disturbs least.
 Inputs of the projection are standard normal with m = n = length/2, as in Figure 1 of Zhang et al. (2018); `length` is
 m + n, and np.partition (middle element) and np.sort get an array of that length. Training data: dense Gaussian rows, 30 %
-positives. Figure 2 of the paper is in tau_fpl_scaling.
+positives. Figure 2 of the paper is in `scaling`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Case, Results, Study, measure, table
-from benchmarks.topk_peers import project_by_osqp, project_cone_by_search, project_equal_sums_by_ibis
+from benchmarks.peers.topk import project_by_osqp, project_cone_by_search, project_equal_sums_by_ibis
 
 TAU = 0.05
 

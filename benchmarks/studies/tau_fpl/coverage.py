@@ -1,6 +1,6 @@
 """How often each threshold of TauFPLClassifier lets the true false-positive rate exceed tau.
 
-    python -m benchmarks.tau_fpl_coverage [--full]
+    python -m benchmarks.studies.tau_fpl.coverage [--full]
 
 Two Gaussian classes, so that the true rates of a linear rule are known exactly: negatives N(0, I), positives N(c, I) with
 |c| = 3.2. Each case draws a training sample, fits, and records the true rates.

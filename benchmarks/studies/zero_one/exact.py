@@ -9,7 +9,7 @@
 3. Cell enumeration (e01loss) where it can: two features; box has run once before on other data of the same size.
 
 Time limits are wall-clock; `cpu` is the processor time of the call, which on a busy machine is less; `check` is the time of the checker.
-Run: python -m benchmarks.zero_one_exact            MIPCLASS_DATA must name the folder of the data sets (docs/datasets.md).
+Run: python -m benchmarks.studies.zero_one.exact            MIPCLASS_DATA must name the folder of the data sets (docs/datasets.md).
 A full run takes about ninety minutes on one core.
 """
 
@@ -96,7 +96,7 @@ def cloud(n: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def enumerate_cells(n: int) -> dict[str, Any]:
-    from benchmarks.zero_one_peers import e01loss
+    from benchmarks.peers.zero_one import e01loss
 
     return e01loss(*cloud(n))
 
@@ -116,7 +116,7 @@ def warmup() -> None:
 
 
 def cases(full: bool) -> Iterator[Case]:
-    from benchmarks import zero_one_peers as peers
+    from benchmarks.peers import zero_one as peers
 
     limit = 120.0 if full else 3.0
     names = RUNS if full else ("sonar", "breast_wisconsin", "liver_bupa")

@@ -1,6 +1,6 @@
 """Whole outlier paths against CCCP on a grid of ten candidates and against re-solving every QP with OSQP.
 
-    python -m benchmarks.outlier_path_speed --full
+    python -m benchmarks.studies.outlier_path.speed --full
 
 Goals: linear, n = 4000, d = 20: OP-s at least 3 times as fast as converged CCCP-s with 10 candidates (median over C in
 {0.1, 1, 10}); RBF, n = 4000: at least level; n = 1000: at least 300 times as fast as solving each conditional QP with OSQP.

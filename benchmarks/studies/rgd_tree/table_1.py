@@ -3,7 +3,7 @@
 40/30/30 splits, 15 % of the labels of the training and validation parts flipped, the test part clean; everything is chosen on the
 validation part. Candidates of the RGD column: shares of outliers, two scalings (standardised; logarithm, then standardised), and for
 each tree its own slab, the exact maximum margin, and a soft margin on the points that stay; the share 0, whose soft margin is the plain
-SVM, is one of them. Soft margins have the squared hinge and are solved to full accuracy (benchmarks/newton_svm.py). "clean labels" is a
+SVM, is one of them. Soft margins have the squared hinge and are solved to full accuracy (benchmarks/peers/newton_svm.py). "clean labels" is a
 linear SVM trained on the true labels of the same training part: a yardstick, not a bound.
 """
 
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import outlier_path_tables
-from benchmarks.newton_svm import fit_svm
+from benchmarks.peers.newton_svm import fit_svm
+from benchmarks.studies.outlier_path import tables as outlier_path_tables
 from mipclass import datasets, models, solve
 from mipclass.errors import MipclassWarning
 from mipclass.methods.robust_svm.cccp import concave_convex

@@ -1,6 +1,6 @@
 """Tables 2 and 3 of Zhang et al. (2018): ranking and classification under a tolerated false-positive rate.
 
-    python -m benchmarks.tau_fpl_tables [--full] [--jobs N]
+    python -m benchmarks.studies.tau_fpl.tables [--full] [--jobs N]
 
 As in the paper: stratified hold-outs of 2/3 to 1/3 (30; 10 for w8a), hyper-parameters by 5-fold cross-validation inside the
 training part, grids extended while the best value lies at an edge. MIPCLASS_HOLDOUTS=30,30,5,1 caps the hold-outs of the
@@ -9,7 +9,7 @@ sets in order (the last number counts for the rest).
 Ranking (Table 2): the share of positives of the test part above its ceil(tau n)-th largest negative score, criterion (3),
 which also chooses R. Classification (Table 3): false- and true-positive rate on the test part and the NP-score.
 Where the paper is silent: dense features are standardised on the training part; SVMs have the squared hinge and are
-solved to full accuracy (benchmarks/newton_svm.py); CS-SVM, CS-LR and BS-SVM choose by NP-score, CS-SVM-OOB by (3) like tau-FPL, with the same out-of-bootstrap
+solved to full accuracy (benchmarks/peers/newton_svm.py); CS-SVM, CS-LR and BS-SVM choose by NP-score, CS-SVM-OOB by (3) like tau-FPL, with the same out-of-bootstrap
 threshold. real-sim, gisette and the test part of w8a are not available.
 """
 
@@ -29,7 +29,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness import Case, Results, Study, table
-from benchmarks.newton_svm import fit_svm
+from benchmarks.peers.newton_svm import fit_svm
 from mipclass import datasets
 from mipclass.analysis.thresholds import rank_threshold
 from mipclass.estimators.splits import row_hashes, split

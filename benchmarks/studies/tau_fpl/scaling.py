@@ -1,6 +1,6 @@
 """Figure 2 of Zhang et al. (2018): training time against the number of rows, on sparse data.
 
-    python -m benchmarks.tau_fpl_scaling [--full]
+    python -m benchmarks.studies.tau_fpl.scaling [--full]
 
 The paper up-samples real-sim (72309 x 20958, 51 entries a row) 1 to 32 times, to 2.3 million rows. real-sim itself is not
 shipped, so rows of its shape are made up; everything else is as in the paper. Each fit stops at a relative duality gap of
@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.harness import Case, Results, Study, measure
-from benchmarks.tau_fpl_speed import fit_facts, training_facts
+from benchmarks.studies.tau_fpl.speed import fit_facts, training_facts
 
 SPARSE = (72_309, 20_958)
 

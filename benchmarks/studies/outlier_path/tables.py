@@ -1,6 +1,6 @@
 """Tables 2 and 3 (test errors, linear and RBF) and Figure 5 (time against the number of candidates) of Suzumura et al. (2014).
 
-    python -m benchmarks.outlier_path_tables --full
+    python -m benchmarks.studies.outlier_path.tables --full
 
 40 % training, 30 % validation, 30 % test at random; 15 % of the labels of training and validation are flipped; C in {0.01, 0.1,
 1, 10, 100} and theta or s are chosen by the validation error; RBF kernel with gamma = 1/d. The paper does not say how the

@@ -5,7 +5,7 @@
 2. Errors at margin 1 plus 0.25 |w|^2 as a MIQP in n binaries: outer approximation on HiGHS (which has no MIQP), SCIP through
    mipclass, SCIP with the objective expanded as its recipe has it, and SCIP through CVXPY.
 
-Run: python -m benchmarks.general_solvers
+Run: python -m benchmarks.studies.general.solvers
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How fast the successive LPs are: LPs a descent, warm against rebuilt LPs, whole fits, growth with N, exact against slp.
+"""Speed of the successive LPs: LPs per descent, warm against rebuilt LPs, whole fits, growth with N, exact against slp.
 
-Run with `python -m benchmarks.polyhedral_speed [--full]`. Times are CPU seconds of one thread, which other work on the
+Run with `python -m benchmarks.studies.polyhedral.speed [--full]`. Times are CPU seconds of one thread, which other work on the
 machine disturbs less than the wall clock; the growth with N shows both.
 """
 

@@ -1,6 +1,6 @@
 """Tables 1-4 and figure 5 of Nguyen & Sanner (2013), the paper's figures beside ours; figures 1, 2 and 4 as pictures.
 
-    python -m benchmarks.zero_one_tables [--full]        pictures go to benchmarks/figures/
+    python -m benchmarks.studies.zero_one.tables [--full]        pictures go to benchmarks/figures/
 
 Protocol. Features are standardised over the training part. Losses are counted on the data. Noise (tables 2 and 4, figure
 5): 10 % (15 %) further rows, uniform over twice the range of each feature, all of one class; the paper does not say which,
@@ -25,8 +25,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
-from benchmarks.bayes_point import BayesPointMachine
 from benchmarks.harness import Case, Results, Study, table
+from benchmarks.peers.bayes_point import BayesPointMachine
 from mipclass import datasets, models, solve
 from mipclass.methods.zero_one.sla import SlaConstants
 
@@ -212,7 +212,7 @@ def cases(full: bool) -> list[Case]:
 
 
 def report(results: Results) -> str:
-    from benchmarks.zero_one_figures import draw_all
+    from benchmarks.studies.zero_one.figures import draw_all
 
     limits = sorted({cell.case.parameters["limit"] for cell in results.cells if "limit" in cell.case.parameters})
     limit = " and ".join(f"{seconds:g} s" for seconds in limits)

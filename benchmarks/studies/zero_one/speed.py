@@ -1,6 +1,6 @@
 """Speed of the 0-1 loss methods against peers, in one run.
 
-    python -m benchmarks.zero_one_speed [--full]
+    python -m benchmarks.studies.zero_one.speed [--full]
 
 Calls below 50 ms count with the median of nine.
 
@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from benchmarks.harness import Case, Results, Study, table
-from benchmarks.zero_one_peers import e01loss, has_e01loss, lu_enumeration, stacked_enumeration
+from benchmarks.peers.zero_one import e01loss, has_e01loss, lu_enumeration, stacked_enumeration
 from mipclass import datasets, models, solve
 from mipclass.methods.zero_one.pcs import prioritised_search
 from mipclass.methods.zero_one.prepared import prepare

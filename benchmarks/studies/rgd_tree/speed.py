@@ -1,6 +1,6 @@
-"""Time and memory of one RGD-tree (height 5, 5 nodes a level) in n and d, next to scikit-learn's LinearSVC.
+"""Time and memory of one RGD-tree (height 5, 5 nodes per level) in n and d, next to scikit-learn's LinearSVC.
 
-    python -m benchmarks.rgd_speed --full
+    python -m benchmarks.studies.rgd_tree.speed --full
 
 Goals: at 1e5 x 100 at most half the time of LinearSVC (squared hinge, primal); time at most like n^1.15 and d^1.15; memory
 linear in the data. The exact last step (polish) and maximum margins of separable data are timed beside their QP peers.

@@ -1,6 +1,6 @@
 """Tables 1 and 2 of Astorino & Gaudioso (2002): ten-fold cross-validation on six sets, leave-one-out on a small one.
 
-    python -m benchmarks.polyhedral_tables [--full]
+    python -m benchmarks.studies.polyhedral.tables [--full]
 
 Everything that is chosen (number of hyperplanes, class inside, l1) is chosen by cross-validation inside the training
 part of each fold, by accuracy, the measure that the paper reports. Columns are scaled inside the training part as well.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from benchmarks.harness.store import BENCHMARKS
 from mipclass import ZeroOneClassifier, models
 
-FOLDER = Path(__file__).resolve().parent / "figures"
+FOLDER = BENCHMARKS / "figures"
 
 
 def outlier_data(seed: int = 0) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ The model is the big-M form of the 0-1 loss with a bounded hyperplane,
     M_i = eps + sum_j |x_ij| + 5,
 
 on Gaussian X with D = 10. Every builder starts from the arrays X and y and ends with a model inside HiGHS, unsolved.
-`highspy` is the hand-written matrix passed in one call: the least that can be done. Run: python -m benchmarks.model_building
+`highspy` is the hand-written matrix passed in one call: the least that can be done. Run: python -m benchmarks.studies.general.model_building
 """
 
 from __future__ import annotations

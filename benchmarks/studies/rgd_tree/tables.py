@@ -1,7 +1,6 @@
-"""The experiments of Ding & Xu (2015): Figure 4 a-c on synthetic data, Table 1 on benchmark sets (benchmarks/rgd_table_1.py), Definition
-3 on exact optima.
+"""Ding & Xu (2015): Figure 4 a-c on synthetic data, Table 1 on benchmark sets, Definition 3 on exact optima.
 
-    MIPCLASS_DATA=... python -m benchmarks.rgd_tables --full
+MIPCLASS_DATA=... python -m benchmarks.studies.rgd_tree.tables --full
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
-from benchmarks.rgd_table_1 import benchmark, error, pooled, robust
+from benchmarks.studies.rgd_tree.table_1 import benchmark, error, pooled, robust
 from mipclass import datasets, models, solve
 from mipclass.errors import MipclassWarning
 from mipclass.methods.outlier_svm.random_descent import Growth, grow, sample_size

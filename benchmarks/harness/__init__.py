@@ -1,0 +1,53 @@
+"""A small resumable benchmark harness: a case is a function with parameters, a study is a list of cases and a report.
+
+A script holds its functions, its list of cases and its report, and ends in `main`::
+
+    from benchmarks.harness import Case, Results, Study
+
+    def solve_ours(name, seed):               # any picklable function of plain parameters
+        X, y = datasets.load(name)
+        start = time.perf_counter()
+        loss = ...
+        return {"loss": loss, "seconds": time.perf_counter() - start}     # "seconds" may be left out
+
+    def cases(full):
+        names = ["liver_bupa", "pima", "cmc"] if full else ["liver_bupa"]
+        for name in names:
+            for label, function in {"ours": solve_ours, "peer": solve_peer}.items():
+                yield Case(label, function, {"name": name, "seed": 0})
+
+    def report(results):                      # markdown; results.compare(...) writes the usual table
+        return results.compare(measure="seconds", baseline="peer")
+
+    study = Study("my_study", "My study", cases, report, repeats=3)
+
+    if __name__ == "__main__":
+        study.main()
+
+Run it from the repository's root, for example `python -m benchmarks.studies.zero_one.exact`: `--quick` (the default; one
+repetition) or `--full`, `--jobs N`, `--repeats N`, `--only TEXT`, `--fresh`, `--no-write`.
+
+* A *cell* is one repetition of one case. Each finished cell is one JSON file under `benchmarks/.cache/<study>/`, written
+  by an atomic rename: a killed run goes on where it stopped, and `--fresh` forgets the cells of its cases.
+* Cells run in the order repetition, then case: peers of the same parameters are timed next to each other, several times,
+  so that a slow minute of the machine hits all of them. Comparisons use medians over the repetitions.
+* The harness adds `seconds` (wall clock of the whole call, unless the function returned its own), `cpu_seconds` and
+  `peak_mb` (growth of the resident memory over its level before the call; None where the system cannot tell).
+* BLAS and OpenMP are held to `threads` threads (one by default) during a cell. `warmup()` is called once in each process
+  before the study's first cell, for just-in-time compilation and imports.
+* A case that raises is reported with its error, makes the run end with code 1, and is tried again by the next run.
+* `--jobs N` runs cells in parallel through joblib; under `joblib.parallel_config("dask")` on a cluster. Use it for studies of
+  quality, not of time.
+* The report becomes one section of `benchmarks/RESULTS.md`, replaced in place, with dates, versions and machine, and with
+  the number of cached cells that are older than the present source. A quick run never replaces the section of a full one.
+
+Files: `case` says what is measured, `measuring` measures one cell, `store` keeps cells on disk, `results` reads them,
+`section` writes RESULTS.md, `study` runs it all.
+"""
+
+from .case import Case, Cell, product
+from .measuring import measure
+from .results import Results, table
+from .study import Study
+
+__all__ = ["Case", "Cell", "Results", "Study", "measure", "product", "table"]

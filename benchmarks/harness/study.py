@@ -1,0 +1,132 @@
+"""A study: its cases, its report, its command line, and the run that fills the gaps in its cache."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from .case import Case, Cell
+from .measuring import run_cell
+from .results import Results
+from .section import origin, replace_section, versions
+from .store import BENCHMARKS, CellStore
+
+
+@dataclass
+class LastRun:
+    """What the last run of a study did: cells wanted, of these found in the cache and computed; failures; its section."""
+
+    cells: int = 0
+    cached: int = 0
+    computed: int = 0
+    failures: tuple[str, ...] = ()
+    section: str = ""
+    written: bool = False
+
+
+@dataclass
+class Study:
+    """A list of cases and a report, as the package's docstring describes.
+
+    `cases(full)` yields the cases and `report(results)` writes the section's markdown. `name` is the key of the section
+    and of the cache: renaming a study forgets both.
+    """
+
+    name: str
+    title: str
+    cases: Callable[[bool], Iterable[Case]]
+    report: Callable[[Results], str]
+    repeats: int = 1
+    threads: int = 1
+    packages: Sequence[str] = ()
+    warmup: Callable[[], Any] | None = None
+    cache: Path | None = None
+    results_file: Path = BENCHMARKS / "RESULTS.md"
+    last: LastRun = field(default_factory=LastRun)
+
+    def __post_init__(self) -> None:
+        root = Path(os.environ.get("MIPCLASS_BENCH_CACHE", BENCHMARKS / ".cache"))
+        self._store = CellStore(Path(self.cache) if self.cache is not None else root / self.name)
+
+    def main(self, argv: Sequence[str] | None = None) -> int:
+        """The command line of a study; ends the process with code 1 when a case failed."""
+        parser = self._parser()
+        given = parser.parse_args(argv)
+        self.repeats = given.repeats or (self.repeats if given.full else 1)
+        chosen = [case for case in self.cases(given.full) if given.only in str(case)]
+        if not chosen:
+            parser.error(f"no case of study {self.name!r} contains {given.only!r}")
+        results = self.run(chosen, jobs=given.jobs, fresh=given.fresh)
+        section = self.section(results, full=given.full)
+        self.last.failures, self.last.section = tuple(results.errors()), section
+        print(section)
+        if not given.no_write and not given.only:
+            self.last.written = replace_section(self.results_file, self.name, section, full=given.full)
+        if results.errors():
+            print("\n".join(["failed:", *results.errors()]), file=sys.stderr)
+            raise SystemExit(1)
+        return 0
+
+    def _parser(self) -> argparse.ArgumentParser:
+        parser = argparse.ArgumentParser(description=self.title)
+        size = parser.add_mutually_exclusive_group()
+        size.add_argument("--quick", action="store_true", help="the small list of cases (default)")
+        size.add_argument("--full", action="store_true", help="all cases")
+        parser.add_argument("--jobs", type=int, default=1, help="cells at a time, through joblib")
+        parser.add_argument("--repeats", type=int, help=f"of each case; {self.repeats} with --full, else one")
+        parser.add_argument("--only", default="", help="only cases whose description contains this text")
+        parser.add_argument("--fresh", action="store_true", help="forget cached cells of these cases first")
+        parser.add_argument("--no-write", action="store_true", help="print the section, leave RESULTS.md alone")
+        return parser
+
+    def run(self, cases: Iterable[Case], *, jobs: int = 1, fresh: bool = False) -> Results:
+        """All cells of `cases`: read from the cache, or computed and cached one by one where they are missing."""
+        cases = list(cases)
+        if len({case.key(0) for case in cases}) != len(cases):
+            raise ValueError(f"study {self.name!r} lists a case twice; label and parameters must differ.")
+        # Repetition outside, case inside: peers of the same parameters alternate in time.
+        wanted = [(case, repetition) for repetition in range(self.repeats) for case in cases]
+        if fresh:
+            for case, repetition in wanted:
+                self._store.forget(case, repetition)
+        missing = [(case, repetition) for case, repetition in wanted if self._store.load(case, repetition) is None]
+        self.last = LastRun(cells=len(wanted), cached=len(wanted) - len(missing))
+        tasks = (joblib.delayed(run_cell)(case, rep, self.threads, self.warmup) for case, rep in missing)
+        failed: list[Cell] = []
+        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered" if jobs != 1 else "generator")
+        for done, cell in enumerate(parallel(tasks), start=1):
+            _tell(done, len(missing), cell)
+            if cell.error is None:
+                self._store.save(cell, versions(self.packages))
+                self.last.computed += 1
+            else:
+                failed.append(cell)
+        found = [self._store.load(case, repetition) for case, repetition in wanted]
+        return Results([*(cell for cell in found if cell is not None), *failed])
+
+    def section(self, results: Results, *, full: bool) -> str:
+        """The markdown between this study's two markers."""
+        installed = {name: number for name, number in versions(self.packages).items() if number != "absent"}
+        body = self.report(results).strip()
+        failures = "".join(f"\n- failed: {line}" for line in results.errors())
+        size = "full" if full else "quick"
+        machine = f"{os.cpu_count()} cores, {platform.machine()} {platform.system()}"
+        software = ", ".join(f"{name} {number}" for name, number in installed.items())
+        return (
+            f"<!-- begin {self.name} {size} -->\n## {self.title}\n\n{body}\n{failures}\n"
+            f"{origin(results)}, {size}, {self.repeats} repetition(s), {self.threads} thread(s), {machine}; {software}.\n"
+            f"<!-- end {self.name} -->"
+        )
+
+
+def _tell(done: int, total: int, cell: Cell) -> None:
+    what = f"{cell.measured['seconds']:.3g} s" if cell.error is None else cell.error.strip().splitlines()[-1]
+    print(f"[{done}/{total}] {cell.case} #{cell.repetition}: {what}", file=sys.stderr, flush=True)

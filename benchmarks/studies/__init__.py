@@ -1,0 +1,81 @@
+"""The studies by paper, and the one table of their names: `mipclass reproduce NAME` runs the module that stands here.
+
+A module of a study ends in `study = Study(NAME, ...)`; `python -m benchmarks.studies.zero_one.tables` runs it too. A new
+study needs a line here; a test compares the table with the modules.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class StudyEntry(NamedTuple):
+    """Where a study lives, and what it reproduces in one line; listing the studies imports none of them."""
+
+    module: str
+    reproduces: str
+
+
+STUDIES = {
+    "general_solvers": StudyEntry(
+        "benchmarks.studies.general.solvers",
+        "General solvers through mipclass against calling them by hand or through CVXPY: dense QPs and convex MIQPs.",
+    ),
+    "model_building": StudyEntry(
+        "benchmarks.studies.general.model_building",
+        "Building one model and loading it into HiGHS, and writing it to a file: mipclass against what one could use instead.",
+    ),
+    "outlier_path_speed": StudyEntry(
+        "benchmarks.studies.outlier_path.speed",
+        "Whole outlier paths against CCCP on a grid of ten candidates and against re-solving every QP with OSQP.",
+    ),
+    "outlier_path_tables": StudyEntry(
+        "benchmarks.studies.outlier_path.tables",
+        "Tables 2 and 3 (test errors, linear and RBF) and Figure 5 (time against the number of candidates) of Suzumura et al. (2014).",
+    ),
+    "polyhedral_speed": StudyEntry(
+        "benchmarks.studies.polyhedral.speed",
+        "Speed of the successive LPs: LPs per descent, warm against rebuilt LPs, whole fits, growth with N, exact against slp.",
+    ),
+    "polyhedral_tables": StudyEntry(
+        "benchmarks.studies.polyhedral.tables",
+        "Tables 1 and 2 of Astorino & Gaudioso (2002): ten-fold cross-validation on six sets, leave-one-out on a small one.",
+    ),
+    "rgd_speed": StudyEntry(
+        "benchmarks.studies.rgd_tree.speed",
+        "Time and memory of one RGD-tree (height 5, 5 nodes per level) in n and d, next to scikit-learn's LinearSVC.",
+    ),
+    "rgd_tables": StudyEntry(
+        "benchmarks.studies.rgd_tree.tables",
+        "Ding & Xu (2015): Figure 4 a-c on synthetic data, Table 1 on benchmark sets, Definition 3 on exact optima.",
+    ),
+    "tau_fpl_coverage": StudyEntry(
+        "benchmarks.studies.tau_fpl.coverage",
+        "How often each threshold of TauFPLClassifier lets the true false-positive rate exceed tau.",
+    ),
+    "tau_fpl_scaling": StudyEntry(
+        "benchmarks.studies.tau_fpl.scaling",
+        "Figure 2 of Zhang et al. (2018): training time against the number of rows, on sparse data.",
+    ),
+    "tau_fpl_speed": StudyEntry(
+        "benchmarks.studies.tau_fpl.speed",
+        "Speed of tau-FPL: the projection against selection, sorting and other projections, training against LinearSVC.",
+    ),
+    "tau_fpl_tables": StudyEntry(
+        "benchmarks.studies.tau_fpl.tables",
+        "Tables 2 and 3 of Zhang et al. (2018): ranking and classification under a tolerated false-positive rate.",
+    ),
+    "zero_one_exact": StudyEntry(
+        "benchmarks.studies.zero_one.exact",
+        "Proven 0-1 loss: box, iis and exact against general MIP solvers, on the same data with the same time.",
+    ),
+    "zero_one_speed": StudyEntry(
+        "benchmarks.studies.zero_one.speed",
+        "Speed of the 0-1 loss methods against peers, in one run.",
+    ),
+    "zero_one_tables": StudyEntry(
+        "benchmarks.studies.zero_one.tables",
+        "Tables 1-4 and figure 5 of Nguyen & Sanner (2013), the paper's figures beside ours; figures 1, 2 and 4 as pictures.",
+    ),
+}
+"""Name on the command line, in the cache and in RESULTS.md -> where the study lives and what it reproduces."""

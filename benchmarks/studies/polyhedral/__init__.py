@@ -1,0 +1,1 @@
+"""Astorino & Gaudioso (2002), polyhedral separation: tables and speed."""

@@ -1,0 +1,1 @@
+"""Zhang et al. (2018), tau-FPL: tables, scaling, speed and coverage."""
