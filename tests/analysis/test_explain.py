@@ -9,7 +9,7 @@ import mipclass
 from mipclass import models
 from mipclass.analysis.explain import Explanation
 from mipclass.errors import InvalidInputError
-from tests.truth.error_sets import fewest_errors
+from tests.truth.zero_one import least_loss
 
 
 def overlapping(n: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +41,7 @@ def test_the_moves_are_the_least_that_help(explained: tuple[np.ndarray, np.ndarr
     by_name = {move.constraint: move for move in explanation.moves}
     fpr = by_name["false-positive rate <= 0"]
     negative = y == 0
-    expected = fewest_errors(X, 2.0 * y - 1, negative.astype(float), allowed=lambda e: not e[~negative].any())
+    expected = least_loss(X, 2.0 * y - 1, negative.astype(float), allowed=lambda e: not e[~negative].any())
     assert fpr.proven
     assert fpr.needed == pytest.approx(expected / negative.sum())
     assert not is_infeasible(X, y, [models.FalsePositiveRate(fpr.needed), models.FalseNegativeRate(0.0)])
@@ -52,10 +52,10 @@ def test_the_rows_alone_conflict_and_no_fewer_do(explained: tuple[np.ndarray, np
     X, y, explanation = explained
     rows = explanation.rows
     assert explanation.rows_are_minimal
-    assert fewest_errors(X[rows], 2.0 * y[rows] - 1) > 0
+    assert least_loss(X[rows], 2.0 * y[rows] - 1) > 0
     for k in range(len(rows)):
         rest = np.delete(rows, k)
-        assert fewest_errors(X[rest], 2.0 * y[rest] - 1) == 0
+        assert least_loss(X[rest], 2.0 * y[rest] - 1) == 0
 
 
 def test_contradictory_rows_on_weights() -> None:

@@ -26,7 +26,7 @@ from mipclass.protocol.run import Run, interruptible
 from mipclass.reductions.indicator_to_bigm import IndicatorToBigM
 from mipclass.testing import fewest_errors_on_a_line, hard_mip, line_rule, random_integer_program
 from tests.paths import ROOT
-from tests.truth.error_sets import is_separable
+from tests.truth.zero_one import has_rule, signed_points
 
 EXAMPLES = ROOT / "examples"
 ERRORS = slice(2, None)  # after w and b
@@ -133,7 +133,7 @@ def test_one_search_with_lazy_cuts_finds_every_best_error_set() -> None:
     for pair in combinations(range(18), 2):
         correct = np.ones(18, dtype=bool)
         correct[list(pair)] = False
-        if is_separable(X, signs, correct):
+        if has_rule(signed_points(X, signs)[correct]):
             truth.add(pair)
     assert set(found) == truth
     assert len(truth) == 5

@@ -16,7 +16,7 @@ import mipclass
 from mipclass import datasets, models
 from mipclass.errors import InvalidInputError, UnsupportedProgramError
 from mipclass.modelling.expression import Affine
-from tests.truth.error_sets import fewest_errors
+from tests.truth.zero_one import least_loss
 
 MIP_SOLVERS = ["highs", "scip"]
 
@@ -41,7 +41,7 @@ def test_zero_one_equals_enumeration(solver: str, lattice: bool, seed: int) -> N
     weights = np.random.default_rng(seed).integers(1, 4, len(y)).astype(float)
     problem = models.zero_one(X, y, sample_weight=weights)
     result = mipclass.solve(problem, solver)
-    assert result.objective == fewest_errors(X, pm1(y), weights)
+    assert result.objective == least_loss(X, pm1(y), weights)
     assert result.recounted
     assert result.bound == result.objective
     assert weights @ (problem.predict(result.values) != y) == result.objective
@@ -63,7 +63,7 @@ def test_zero_one_does_not_mind_units(scale: float, shift: float) -> None:
 def test_constant_columns_and_one_distinct_point() -> None:
     X, y = tiny(3)
     with_constant = np.hstack([X, np.full((len(X), 1), 7.0)])
-    assert mipclass.solve(models.zero_one(with_constant, y), "highs").objective == fewest_errors(X, pm1(y))
+    assert mipclass.solve(models.zero_one(with_constant, y), "highs").objective == least_loss(X, pm1(y))
     same = mipclass.solve(models.zero_one(np.ones((5, 2)), [0, 1, 1, 1, 0]), "highs")
     assert (same.objective, same.recounted) == (2, True)
 
@@ -74,7 +74,7 @@ def test_rate_limits_equal_enumeration(solver: str, seed: int) -> None:
     X, y = tiny(seed, n=8)
     negative = pm1(y) < 0
     limit = int(np.floor(0.25 * negative.sum() + 1e-9))
-    expected = fewest_errors(X, pm1(y), allowed=lambda errors: errors[negative].sum() <= limit)
+    expected = least_loss(X, pm1(y), allowed=lambda errors: errors[negative].sum() <= limit)
     problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.FalsePositiveRate(at_most=0.25))
     result = mipclass.solve(problem, solver)
     assert result.objective == expected
@@ -91,7 +91,7 @@ def test_neyman_pearson_counts_only_positives(seed: int) -> None:
         X, y, minimize=models.ZeroOne(on="positives"), subject_to=models.FalsePositiveRate(at_most=0.0)
     )
     result = mipclass.solve(problem, "highs")
-    expected = fewest_errors(X, pm1(y), positive.astype(float), allowed=lambda errors: not errors[~positive].any())
+    expected = least_loss(X, pm1(y), positive.astype(float), allowed=lambda errors: not errors[~positive].any())
     assert result.objective == expected
 
 
@@ -101,18 +101,18 @@ def test_feature_limits_and_signs_equal_enumeration(seed: int) -> None:
     one_feature = mipclass.solve(
         models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.MaxFeatures(1)), "highs"
     )
-    expected = min(fewest_errors(X, pm1(y), zero={0, 1, 2} - {j}) for j in range(3))
+    expected = min(least_loss(X, pm1(y), zero={0, 1, 2} - {j}) for j in range(3))
     assert one_feature.objective == expected
     assert np.count_nonzero(one_feature.values["w"]) <= 1
     rising = models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.Monotone({"x0": +1, "x1": "decreasing"}))
     result = mipclass.solve(rising, "highs")
-    assert result.objective == fewest_errors(X, pm1(y), A_ub=[[-1, 0, 0], [0, 1, 0]])
+    assert result.objective == least_loss(X, pm1(y), sides=[([1, 0, 0, 0], 0), ([0, -1, 0, 0], 0)])
     assert result.values["w"][0] >= 0 >= result.values["w"][1]
     numbered = models.zero_one(X, y, subject_to=[models.Monotone({0: +1}), models.Bounds(w={1: (-np.inf, 0.0)})])
     assert mipclass.solve(numbered, "highs").objective == result.objective
     ordered = models.zero_one(X, y)
     ordered = ordered.subject_to(ordered.w["x0"] >= ordered.w["x2"])
-    assert mipclass.solve(ordered, "highs").objective == fewest_errors(X, pm1(y), A_ub=[[-1, 0, 1]])
+    assert mipclass.solve(ordered, "highs").objective == least_loss(X, pm1(y), sides=[([1, 0, -1, 0], 0)])
 
 
 @pytest.mark.parametrize("rate", ["error", "positive", "false_positive", "false_negative"])
@@ -131,7 +131,7 @@ def test_parity_equals_enumeration_and_cannot_be_faked(rate: str) -> None:
         rates = [happened[(groups == g) & counted].mean() for g in "ab"]
         return max(rates) - min(rates)
 
-    assert result.objective == fewest_errors(X, pm1(y), allowed=lambda e: spread(e) <= 0.3, exactly=True)
+    assert result.objective == least_loss(X, pm1(y), allowed=lambda e: spread(e) <= 0.3, exactly=True)
     assert spread(problem.predict(result.values) != y) <= 0.3
 
 

@@ -1,41 +1,108 @@
-"""The least 0-1 loss of tiny data by trying every set of wrong points, lightest first, each with a separability LP."""
+"""The least 0-1 loss of tiny data by brute force: try every set of wrong points, cheapest first, each with one LP.
+
+With the signed points z_i = y_i (x_i, 1), or y_i x_i without an offset, a set of wrong points is possible when some W = (w, b) has
+
+    z_i.W > 0  for all other points   (z_i.W >= margin when a margin is given),   a.W >= c  for all side rows (a, c).
+
+Shares nothing with the package but the data class `Statement` that certificates are about: scipy's linprog decides.
+"""
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Callable, Collection, Sequence
+from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
+from mipclass.certificates.certificate import Statement
+
 KINDS = ("gaussian", "lattice", "binary", "collinear", "duplicates", "twins")
+"""The kinds of points that `tiny_instance` makes."""
+STRICTLY = 1e-9
+"""Points count as strictly right when their least z_i.W exceeds this for some |W_j| <= 1: well above the rounding of a
+basic solution, well below the margins of points of a few digits in a handful of dimensions."""
+
+Sides = Sequence[tuple[Any, float]]
 
 
-def is_separable(Z: np.ndarray) -> bool:
-    """Whether some w has z_i.w > 0 for all rows."""
-    if not len(Z):
-        return True
+def signed_points(X: Any, y: Any, *, intercept: bool = True) -> np.ndarray:
+    """The rows z_i = y_i (x_i, 1), or y_i x_i without an offset."""
+    X, y = np.asarray(X, float), np.asarray(y, float)
+    return y[:, None] * (np.column_stack([X, np.ones(len(X))]) if intercept else X)
+
+
+def has_rule(Z: np.ndarray, sides: Sides = (), *, margin: float | None = None, zero: Collection[int] = ()) -> bool:
+    """Whether some W has z.W > 0 for all rows z of Z (>= margin if given), a.W >= c for all sides, and W_j = 0 for j in zero.
+
+    Without a margin every condition must be free of scale: the c of the sides are zero then.
+    """
     m = Z.shape[1]
-    answer = linprog(
-        np.append(np.zeros(m), -1.0),
-        A_ub=np.column_stack([-Z, np.ones(len(Z))]),
-        b_ub=np.zeros(len(Z)),
-        bounds=[(-1, 1)] * m + [(None, 1)],
-        method="highs",
-    )
+    rows = np.array([*Z, *(np.asarray(a, float) for a, _ in sides)]).reshape(-1, m)
+    if margin is not None:
+        at_least = np.array([margin] * len(Z) + [c for _, c in sides])
+        bounds = [(0, 0) if j in zero else (None, None) for j in range(m)]
+        answer = linprog(np.zeros(m), A_ub=-rows, b_ub=-at_least, bounds=bounds, method="highs")
+        assert answer.status in (0, 2)
+        return bool(answer.status == 0)
+    # Maximise t subject to z.W >= t for all points: positive if and only if they can be strictly right.
+    assert not any(c for _, c in sides)
+    slack = np.repeat([1.0, 0.0], [len(Z), len(sides)])
+    bounds = [(0, 0) if j in zero else (-1, 1) for j in range(m)] + [(None, 1)]
+    A_ub = np.column_stack([-rows, slack])
+    answer = linprog(np.append(np.zeros(m), -1.0), A_ub=A_ub, b_ub=np.zeros(len(A_ub)), bounds=bounds, method="highs")
     assert answer.status == 0
-    return bool(answer.x[-1] > 1e-9)
+    return bool(answer.x[-1] > STRICTLY)
 
 
-def least_loss(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
-    Z = y[:, None] * np.column_stack([X, np.ones(len(X))])
-    rows = range(len(Z))
-    sets = [wrong for size in range(len(Z) + 1) for wrong in combinations(rows, size)]
-    cost = np.array([weights[list(wrong)].sum() for wrong in sets])
-    for k in np.argsort(cost, kind="stable"):
-        keep = np.setdiff1d(np.arange(len(Z)), np.array(sets[k], dtype=int))
-        if is_separable(Z[keep]):
-            return float(cost[k])
-    raise AssertionError("removing every point separates")
+def least_loss(
+    X: Any,
+    y: Any,
+    weights: Any = None,
+    *,
+    intercept: bool = True,
+    sides: Sides = (),
+    margin: float | None = None,
+    zero: Collection[int] = (),
+    allowed: Callable[[np.ndarray], bool] = lambda wrong: True,
+    exactly: bool = False,
+) -> float | None:
+    """The least weight of the wrong points over all rules whose set of wrong points is `allowed`; None when there is none.
+
+    Parameters
+    ----------
+    sides, margin, zero : further conditions on W = (w, b), as in `has_rule`.
+    allowed : takes the mask of wrong points.
+    exactly : the points of the set must be strictly wrong, not merely free to be wrong.
+    """
+    Z = signed_points(X, y, intercept=intercept)
+    weights = np.ones(len(Z)) if weights is None else np.asarray(weights, float)
+    masks = np.array(list(product((False, True), repeat=len(Z))))
+    for wrong in masks[np.argsort(masks @ weights, kind="stable")]:
+        if not allowed(wrong):
+            continue
+        rows = np.where(wrong[:, None], -Z, Z) if exactly else Z[~wrong]
+        if has_rule(rows, sides, margin=margin, zero=zero):
+            return float(weights[wrong].sum())
+    return None
+
+
+def least_cost(X: Any, y: Any, statement: Statement, room: float = 0.0) -> float | None:
+    """The least loss of the problem that a certificate is about; `room` is added to a margin of 1."""
+
+    def keeps_limits(wrong: np.ndarray) -> bool:
+        return all(np.asarray(c)[wrong].sum() <= at_most for c, at_most in statement.limits)
+
+    return least_loss(
+        X,
+        y,
+        statement.costs,
+        intercept=statement.intercept,
+        sides=[(a if statement.intercept else a[:-1], c) for a, c in statement.rows],
+        margin=1.0 + room if statement.margin else None,
+        allowed=keeps_limits,
+    )
 
 
 def tiny_instance(

@@ -13,8 +13,7 @@ from mipclass.certificates.certificate import statement_of
 from mipclass.errors import SolverNotFoundError
 from mipclass.methods.exact.iis.tree import IISSearch
 from tests.methods.exact.test_iis import CONSTRAINED, beyond_floats, constrained
-from tests.truth.proofs import least_cost
-from tests.truth.zero_one import KINDS, least_loss, tiny_instance
+from tests.truth.zero_one import KINDS, least_cost, least_loss, tiny_instance
 
 pytest.importorskip("pyscipopt", reason="SCIP is an optional solver")
 
