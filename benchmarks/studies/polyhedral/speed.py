@@ -16,8 +16,10 @@ from benchmarks.harness import Case, Results, Study, table
 from mipclass import PolyhedralClassifier, datasets, models, solve
 from mipclass.backends.highs import HighsBackend
 from mipclass.methods.polyhedral.assignment_lp import ColdPrimal, InteriorPoint, WarmDual
-from mipclass.methods.polyhedral.majorise_minimise import Search, k_means
-from mipclass.methods.polyhedral.search import Standardised, separate, separate_as_printed
+from mipclass.methods.polyhedral.assignments import k_means
+from mipclass.methods.polyhedral.majorise_minimise import AssignmentSearch
+from mipclass.methods.polyhedral.search import separate, separate_as_printed
+from mipclass.methods.polyhedral.standardised import Standardised
 from mipclass.models.point_sets import PointSets
 from mipclass.models.polyhedral import point_sets
 from mipclass.protocol.run import Run
@@ -35,7 +37,7 @@ def standard_sets(name: str) -> PointSets:
 
 def majorise_minimise(name: str, seed: int) -> dict[str, Any]:
     sets = standard_sets(name)
-    search = Search(sets, WarmDual(sets, 2), Run.quiet(seed=seed))
+    search = AssignmentSearch(sets, WarmDual(sets, 2), Run.quiet(seed=seed))
     start = time.process_time()
     found = search.descend(k_means(sets.B[:, :-1], 2, np.random.default_rng(seed)))
     return {"lps": search.lps, "value": found.value if found else None, "seconds": time.process_time() - start}
@@ -66,7 +68,7 @@ def lp_sequence(name: str, route: str) -> dict[str, Any]:
             visited.append(assignment.copy())
             return super().solve(assignment, run)
 
-    search = Search(sets, Recorder(sets, 2), Run.quiet())
+    search = AssignmentSearch(sets, Recorder(sets, 2), Run.quiet())
     rng = np.random.default_rng(0)
     first = search.descend(k_means(sets.B[:, :-1], 2, rng))
     assert first is not None

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ...arrays import Array, Positions
+from ...backends.base import Backend
 from ...models.point_sets import PointSets, assignment_bounds, assignment_dual, descent_lp, planes_of_dual
 from ...protocol.result import Status
 from ...protocol.run import Run
-from .interior_point import solve_assignment
+from .assignment_interior_point import solve_assignment
 
-# Above this many dual columns (m + k) h the interior point overtakes the warm simplex (benchmarks/studies/polyhedral/speed.py).
 WARM_SIMPLEX_COLUMNS = 1600
+"""Dual columns (m + k) h above which the interior point overtakes the warm simplex (benchmarks/studies/polyhedral)."""
 
 
 class AssignmentLP(Protocol):
     """Hyperplanes that minimise the LP with B assigned as given, and a lower bound on that LP's value."""
 
     def solve(self, assignment: Positions, run: Run) -> tuple[Array, float] | None:
-        """None when `run` stopped the LP before it had an answer."""
+        """(hyperplanes, lower bound), or None when `run` stopped the LP before it was solved."""
 
     def set_l1(self, l1: Array) -> None:
         """Change the price of each column's |v_c|."""
@@ -30,7 +31,7 @@ class WarmDual:
     """HiGHS's simplex on the dual LP: a new assignment changes bounds of pi, and the last basis is the start."""
 
     def __init__(self, sets: PointSets, h: int) -> None:
-        from ...backends.highs import LinearSession
+        from ...backends.linear_session import LinearSession
 
         self.sets, self.h = sets, h
         self.session = LinearSession(assignment_dual(sets, h))
@@ -38,6 +39,7 @@ class WarmDual:
         self.upper = np.zeros(len(self.pi))
 
     def solve(self, assignment: Positions, run: Run) -> tuple[Array, float] | None:
+        """The planes are the row duals; the bound is the dual's value."""
         upper = assignment_bounds(self.sets, assignment, self.h)
         changed = np.flatnonzero(upper != self.upper)
         self.session.set_column_bounds(self.pi[changed], 0.0, upper[changed])
@@ -48,6 +50,7 @@ class WarmDual:
         return planes_of_dual(answer.row_duals, self.sets.A.shape[1], self.h), 0.0 - answer.objective
 
     def set_l1(self, l1: Array) -> None:
+        """Change the price of each column's |v_c|, which only moves bounds of rows."""
         self.sets = self.sets._replace(l1=l1)
         slack = np.repeat(l1, self.h)
         self.session.set_row_bounds(np.arange(len(slack)), -slack, slack)
@@ -60,6 +63,7 @@ class InteriorPoint:
         self.sets, self.h = sets, h
 
     def solve(self, assignment: Positions, run: Run) -> tuple[Array, float] | None:
+        """The planes of the last iterate; the bound is the multipliers' value, up to its tolerance."""
         used, compact = np.unique(assignment, return_inverse=True)
         answer = solve_assignment(self.sets, compact.astype(np.intp), len(used), stop=run.stop)
         if run.stop() is not None:
@@ -70,37 +74,36 @@ class InteriorPoint:
         return planes, answer.bound
 
     def set_l1(self, l1: Array) -> None:
+        """Change the price of each column's |v_c|."""
         self.sets = self.sets._replace(l1=l1)
 
 
 class ColdPrimal:
     """Any backend that takes an LP: the primal, built and solved afresh for each assignment."""
 
-    def __init__(self, sets: PointSets, h: int, backend: Any) -> None:
+    def __init__(self, sets: PointSets, h: int, backend: Backend) -> None:
         self.sets, self.h, self.backend = sets, h, backend
 
     def solve(self, assignment: Positions, run: Run) -> tuple[Array, float] | None:
+        """The planes and the bound that the backend reports."""
         everything = np.ones(len(self.sets.A), np.bool_), np.ones(len(self.sets.B), np.bool_)
         origin = np.zeros((self.h, self.sets.A.shape[1]))
         program = descent_lp(self.sets, origin, assignment, *everything, box=np.inf)
-        limit = run.seconds_left()
-        inner = Run.quiet(seed=run.seed, time_limit=None if np.isinf(limit) else limit)
-        answer = self.backend.solve(program, inner)
-        if answer.status is not Status.OPTIMAL or answer.x is None:
+        answer = self.backend.solve(program, run.inner())
+        if answer.status is not Status.OPTIMAL or answer.x is None or answer.objective is None:
             return None
         bound = answer.bound if answer.bound is not None else answer.objective
         return program.split(answer.x)["step"], float(bound)
 
     def set_l1(self, l1: Array) -> None:
+        """Change the price of each column's |v_c|."""
         self.sets = self.sets._replace(l1=l1)
 
 
-def assignment_lp(sets: PointSets, h: int, lp: str, backend: Any = None) -> AssignmentLP:
-    """`lp` is "auto", "highs" (warm dual simplex on HiGHS), "interior-point", or "backend" for the one given."""
+def assignment_lp(sets: PointSets, h: int, lp: str, backend: Backend | None = None) -> AssignmentLP:
+    """Who solves the LPs: the backend if one is given, else "highs" (warm dual simplex), "interior-point" or "auto" (by size)."""
+    if backend is not None:
+        return ColdPrimal(sets, h, backend)
     if lp == "auto":
         lp = "highs" if (len(sets.A) + len(sets.B)) * h <= WARM_SIMPLEX_COLUMNS else "interior-point"
-    if lp == "highs":
-        return WarmDual(sets, h)
-    if lp == "interior-point":
-        return InteriorPoint(sets, h)
-    return ColdPrimal(sets, h, backend)
+    return WarmDual(sets, h) if lp == "highs" else InteriorPoint(sets, h)

@@ -1,12 +1,12 @@
-"""Questions about conv(A) and B: which points of B lie in the hull, which hyperplanes cut the others off, how few do.
+"""conv(A) against B: which points of B lie in the hull, which hyperplanes cut the others off, and how few suffice.
 
 A and B are h-polyhedrally separable for some h <= |B| if and only if no point of B lies in conv(A) (Astorino & Gaudioso
 2002, Proposition 2.2). For one b the answer is an LP,
 
     distance(b) = max { v.b - g : v.a_i <= g for all i, |v_c| <= 1 } = min { |sum_i alpha_i a_i - b|_1 : alpha in the simplex },
 
-whose primal is a hyperplane that cuts b off (with every other point beyond it) and whose dual is a convex combination of
-A that equals b. Either is evidence that can be checked by hand. Only the cost vector changes from one b to the next.
+whose primal solution is a hyperplane that cuts b off (and perhaps other points of B) and whose dual solution is a convex
+combination of A that equals b. Both can be checked directly. Only the cost vector changes from one b to the next.
 """
 
 from __future__ import annotations
@@ -15,18 +15,24 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ...arrays import Array
-from ...backends.highs import LinearSession
+from ...arrays import Array, Mask, Positions
+from ...backends.linear_session import LinearSession
 from ...errors import InvalidInputError
 from ...modelling.program import Program
 from ...models.point_sets import PointSets
 from ...protocol.run import Run
-from .search import Standardised, separate
+from .search import separate
+from .standardised import Standardised
 
-# In standardised columns; a distance below it counts as "in the hull", up to rounding.
 _INSIDE = 1e-8
+"""Distance to conv(A), in standardised units, up to which a point counts as inside: the LP's accuracy."""
+
+_CUT_OFF = 1e-9
+"""Violation of the margin of one up to which a hyperplane still cuts a point off: rounding."""
+
+_NO_ERROR = 1e-7
+"""Value of f up to which a separation counts as complete; f(0) is 2."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class HullReport:
     """
 
     separable: bool
-    inside: NDArray[np.intp]
+    inside: Positions
     combinations: sp.csr_array
     planes: Array
     lps: int
@@ -103,7 +109,7 @@ def _distance_program(a: Array) -> Program:
     )
 
 
-def _widest(plane: Array, a: Array, b: Array, waiting: NDArray[np.bool_]) -> tuple[Array, NDArray[np.intp]] | None:
+def _widest(plane: Array, a: Array, b: Array, waiting: Mask) -> tuple[Array, Positions] | None:
     """The hyperplane with its offset in the middle of the gap, scaled to margins of one, and the points it removes."""
     v = plane[:-1]
     top = float((a[:, :-1] @ v).max())
@@ -117,7 +123,7 @@ def _widest(plane: Array, a: Array, b: Array, waiting: NDArray[np.bool_]) -> tup
 
 def _prune(planes: Array, b: Array) -> Array:
     """Drop hyperplanes whose points others cut off too, the least useful first."""
-    cuts = (1.0 - b @ planes.T) <= 1e-9
+    cuts = (1.0 - b @ planes.T) <= _CUT_OFF
     keep = np.ones(len(planes), dtype=np.bool_)
     for j in np.argsort(cuts.sum(axis=0), kind="stable"):
         keep[j] = False
@@ -149,12 +155,14 @@ def smallest_h(A: Array, B: Array, *, rounds: int | None = None, seed: int = 0) 
     sets = _unit_sets(A, B)
     for h in range(1, len(report.planes)):
         found = separate(sets, h, Run.quiet(seed=seed), rounds=rounds)
-        if found.value <= 1e-7:
+        if found.value <= _NO_ERROR:
             return SmallestH(h, found.planes, h <= 2, report)
     return SmallestH(len(report.planes), report.planes, len(report.planes) <= 2, report)
 
 
 def _unit_sets(A: Array, B: Array) -> PointSets:
+    """A and B as point sets whose weights are class means, without a penalty."""
+
     def extended(points: Array) -> Array:
         return np.hstack([points, -np.ones((len(points), 1))])
 
@@ -163,6 +171,7 @@ def _unit_sets(A: Array, B: Array) -> PointSets:
 
 
 def _two_sets(A: Array, B: Array) -> tuple[Array, Array]:
+    """A and B as float64 arrays, or a clear error."""
     A, B = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
     for name, points in (("A", A), ("B", B)):
         if points.ndim != 2 or not len(points):

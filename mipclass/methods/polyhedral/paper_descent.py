@@ -10,32 +10,38 @@ decrease of more than sigma, the longest step is taken that turns no other well-
     alpha   = min(alpha_1, alpha_2, 1)           (the print has both minima over the near points, where they are void)
 
 Combinations come in a fixed order: first every point on its smallest active index, then in the order of a counter whose
-fastest digit is the point with the largest error; at most `combinations` of them. When none helps, the active sets are
-widened to r_lj - min_j r_lj <= eps (the escape). There the LP may exceed f at the current point, so a step is kept only
-if f itself decreases.
+fastest digit is the point with the largest error; at most `combinations` of them. When none gives a decrease, the active
+sets are widened to r_lj - min_j r_lj <= eps (the escape). There the LP's value may exceed f at the current point, so a
+step is kept only if f itself decreases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Array, Mask, Positions
+from ...arrays import Array, Mask
 from ...modelling.program import Program
 from ...models.point_sets import PointSets, descent_lp
 from ...protocol.result import Status
 from ...protocol.run import Run
+from .assignments import combination_order
 
 _TIE = 1e-9
+"""Difference of a point's errors, in units of the margin, up to which a hyperplane counts as active for it: rounding."""
 
 SolveLP = Callable[[Program], Array | None]
+"""The minimiser of an LP, or None when it was not solved."""
 
 
 class Descent(NamedTuple):
-    """Where a descent ended: hyperplanes, f, LPs solved, accepted steps' values, and why (None: optimality test passed)."""
+    """Where a descent ended: hyperplanes, f, LPs solved, f after each accepted step, and what stopped it.
+
+    `stopped` is None when no combination promised a decrease; `complete` says whether all combinations were tried.
+    """
 
     planes: Array
     value: float
@@ -107,29 +113,6 @@ def _improve(
         if new_value < value:
             return (new, new_value), lps, True
     return None, lps, next(choices, None) is None
-
-
-def combination_order(errors_b: Array, near_b: Mask, tolerance: float) -> Iterator[Positions]:
-    """Assignments that put each near point on one of its active hyperplanes, in the order of a counter."""
-    lowest = errors_b.min(axis=1, keepdims=True)
-    active = errors_b - lowest <= tolerance
-    base = active.argmax(axis=1).astype(np.intp)
-    tied = np.flatnonzero(near_b & (active.sum(axis=1) > 1))
-    tied = tied[np.argsort(-lowest[tied, 0], kind="stable")]
-    options = [np.flatnonzero(active[point]) for point in tied]
-    digits = np.zeros(len(tied), dtype=np.intp)
-    while True:
-        assignment = base.copy()
-        for point, option, digit in zip(tied, options, digits, strict=True):
-            assignment[point] = option[digit]
-        yield assignment
-        for place, option in enumerate(options):
-            digits[place] += 1
-            if digits[place] < len(option):
-                break
-            digits[place] = 0
-        else:
-            return
 
 
 def step_size(sets: PointSets, planes: Array, step: Array, near_a: Mask, near_b: Mask) -> float:

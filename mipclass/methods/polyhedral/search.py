@@ -1,9 +1,9 @@
 """The searches behind slp, at array level.
 
-The default search standardises the columns (an exact change of variables: the l1 price of each column is changed along),
-starts from clusters of B, descends by majorise-minimise, disturbs and descends again (`methods.majorise`), and ends by
-testing Theorem 4.1. On large data the disturbing happens on a sample and the full data only see the last descent.
-`variant="paper"` runs Algorithm 4.1 as printed, step sizes corrected (`methods.paper_descent`), in the user's units.
+The default search standardises the columns (`standardised`), starts from clusters of B, descends by majorise-minimise,
+disturbs the assignment and descends again (`majorise_minimise`), and ends by testing Theorem 4.1; a branch and bound may
+follow (`assignment_tree`). On large data the iterated search runs on a sample and all points only see the last descent.
+`variant="paper"` runs Algorithm 4.1 as printed, step sizes corrected (`paper_descent`), in the user's units.
 """
 
 from __future__ import annotations
@@ -14,21 +14,35 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Positions
+from ...backends.base import Backend
 from ...modelling.program import Program
 from ...models.point_sets import PointSets
 from ...protocol.result import Claim, Status
 from ...protocol.run import Run
 from .assignment_lp import assignment_lp
 from .assignment_tree import Proof, prove, tolerance
-from .majorise_minimise import DECREASE, Point, Search, k_means
+from .assignments import k_means
+from .majorise_minimise import DECREASE, AssignmentSearch, Iterate
 from .paper_descent import paper_descent
+from .standardised import Standardised
 
-# Above this many points the iterated search runs on a sample of that size.
 SAMPLE = 4000
-# Rounds times dual columns (m + k) h that the default search spends on small data.
+"""Points of the sample on which the iterated search runs when there are more than twice as many."""
+
+LEAST_OF_A_CLASS = 50
+"""Points of each class that the sample holds at least, if the class has as many."""
+
 SEARCH_WORK = 40_000
-# An LP whose value and bound differ by more, relative to unit + value, has not been solved.
+"""Rounds times dual columns (m + k) h of the default search, within the limits of FEWEST_ROUNDS and MOST_ROUNDS."""
+
+FEWEST_ROUNDS, MOST_ROUNDS = 20, 200
+"""Disturbances of the default search on large and on small data."""
+
 _LP_GAP = 1e-6
+"""Difference of an LP's value and bound, relative to unit + value, above which it was not solved."""
+
+_TRIVIAL = 1e-9
+"""Relative decrease of f below f(0) that is rounding: the robust LP's answer is then the trivial one."""
 
 
 @dataclass(frozen=True)
@@ -45,56 +59,6 @@ class Separation:
     nodes: int | None = None
 
 
-class _Unreported(Run):
-    """The same limits and stop requests without reports: values on a sample are not values of the problem."""
-
-    def __init__(self, outer: Run) -> None:
-        super().__init__(time_limit=outer.time_limit, seed=outer.seed)
-        self._outer, self._start = outer, outer._start
-
-    def stop(self) -> Status | None:
-        return self._outer.stop()
-
-
-@dataclass(frozen=True)
-class Standardised:
-    """x -> (x - centre) / scale for the features, with hyperplanes and l1 prices to match, and f in units of `unit`.
-
-    `unit` is the geometric mean of the two classes' weights: 1 for the paper's means, where f(0) = 2, and between the
-    two when they differ by orders of magnitude, so that absolute tolerances fit both.
-    """
-
-    sets: PointSets
-    centre: Array
-    scale: Array
-    unit: float
-
-    @classmethod
-    def of(cls, sets: PointSets) -> Standardised:
-        points = np.concatenate([sets.A[:, :-1], sets.B[:, :-1]])
-        centre = points.mean(axis=0)
-        spread = points.std(axis=0)
-        scale = np.where(spread > 1e-12 * np.abs(points).max(axis=0, initial=0.0), spread, 1.0)
-        A, B = sets.A.copy(), sets.B.copy()
-        A[:, :-1] = (A[:, :-1] - centre) / scale
-        B[:, :-1] = (B[:, :-1] - centre) / scale
-        unit = float(np.sqrt(sets.p.sum() * sets.q.sum()))
-        l1 = sets.l1 / np.append(scale, 1.0) / unit
-        return cls(PointSets(A, B, sets.p / unit, sets.q / unit, l1), centre, scale, unit)
-
-    def forward(self, planes: Array) -> Array:
-        out = planes.copy()
-        out[:, :-1] *= self.scale
-        out[:, -1] -= planes[:, :-1] @ self.centre
-        return out
-
-    def back(self, planes: Array) -> Array:
-        out = planes.copy()
-        out[:, :-1] /= self.scale
-        out[:, -1] += out[:, :-1] @ self.centre
-        return out
-
-
 def separate(
     sets: PointSets,
     h: int,
@@ -102,21 +66,24 @@ def separate(
     *,
     rounds: int | None = None,
     lp: str = "auto",
-    backend: Any = None,
+    backend: Backend | None = None,
     combinations: int = 64,
     nodes: int = 0,
     start: Array | None = None,
 ) -> Separation:
     """Minimise f over h hyperplanes. `start` gives hyperplanes to begin with instead of clusters of B.
 
-    `rounds` is the number of disturbances; None is 20, and up to 200 on small data, where an LP costs little. With
-    `nodes` > 0 a branch and bound of at most so many nodes follows and gives a lower bound, or the proof.
+    `rounds` is the number of disturbances; None is 20, and up to 200 on small data, where an LP costs little. The LPs are
+    solved by `backend` if given, else as `lp` says. With `nodes` > 0 a branch and bound of at most so many nodes follows;
+    it gives a lower bound, or the proof.
     """
     if rounds is None:
-        rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), 20, 200))
+        rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), FEWEST_ROUNDS, MOST_ROUNDS))
     standard = Standardised.of(sets)
     rng = np.random.default_rng(run.seed)
-    search = Search(standard.sets, assignment_lp(standard.sets, h, lp, backend), run, combinations, standard.unit)
+    search = AssignmentSearch(
+        standard.sets, assignment_lp(standard.sets, h, lp, backend), run, combinations, standard.unit
+    )
     if h == 1:
         return _robust_lp(sets, standard, search)
     first = standard.forward(start) if start is not None else None
@@ -132,7 +99,9 @@ def separate(
     return _finish(sets, standard, search, proof, nodes > 0)
 
 
-def _finish(sets: PointSets, standard: Standardised, search: Search, proof: Proof, proved: bool) -> Separation:
+def _finish(
+    sets: PointSets, standard: Standardised, search: AssignmentSearch, proof: Proof, proved: bool
+) -> Separation:
     """Back to the user's units, f recomputed there, and what the answer is worth."""
     run = search.run
     planes = standard.back(proof.point.planes)
@@ -147,11 +116,13 @@ def _finish(sets: PointSets, standard: Standardised, search: Search, proof: Proo
     return Separation(planes, value, bound, claim, status, search.lps, extra, proof.nodes if proved else None)
 
 
-def _from_start(search: Search, h: int, first: Array | None, rounds: int, rng: np.random.Generator) -> Point:
+def _from_start(
+    search: AssignmentSearch, h: int, first: Array | None, rounds: int, rng: np.random.Generator
+) -> Iterate:
     """Descend from the given hyperplanes or from clusters of B, then search on."""
     sets = search.sets
     if first is not None:
-        point = _better(search.descend(sets.nearest_plane(first)), Point(first, sets.value(first)))
+        point = _better(search.descend(sets.nearest_plane(first)), Iterate(first, sets.value(first)))
     else:
         found = search.descend(k_means(sets.B[:, :-1], h, rng))
         point = _better(found, _trivial(sets, h))
@@ -159,47 +130,50 @@ def _from_start(search: Search, h: int, first: Array | None, rounds: int, rng: n
     return search.improve(point, rounds, rng)
 
 
-def _better(found: Point | None, known: Point) -> Point:
+def _better(found: Iterate | None, known: Iterate) -> Iterate:
     return known if found is None or found.value > known.value else found
 
 
-def _trivial(sets: PointSets, h: int) -> Point:
+def _trivial(sets: PointSets, h: int) -> Iterate:
     """V = 0, g = 0: f is the sum of both classes' weights, 2 when they are means (Proposition 3.1)."""
     planes = np.zeros((h, sets.A.shape[1]))
-    return Point(planes, sets.value(planes))
+    return Iterate(planes, sets.value(planes))
 
 
-def _through_sample(search: Search, h: int, first: Array | None, rounds: int, rng: np.random.Generator) -> Point:
+def _through_sample(
+    search: AssignmentSearch, h: int, first: Array | None, rounds: int, rng: np.random.Generator
+) -> Iterate:
     """The iterated search on about SAMPLE points, class by class in proportion; then one descent with all points."""
     sets = search.sets
     share = SAMPLE / (len(sets.A) + len(sets.B))
 
     def pick(count: int) -> Positions:
-        return np.sort(rng.choice(count, max(min(count, 50), int(share * count)), replace=False))
+        return np.sort(rng.choice(count, max(min(count, LEAST_OF_A_CLASS), int(share * count)), replace=False))
 
     a, b = pick(len(sets.A)), pick(len(sets.B))
     p, q = sets.p[a] * (sets.p.sum() / sets.p[a].sum()), sets.q[b] * (sets.q.sum() / sets.q[b].sum())
+    # Values on the sample are not values of the problem, so they are not reported.
     sample = PointSets(np.ascontiguousarray(sets.A[a]), np.ascontiguousarray(sets.B[b]), p, q, sets.l1)
-    small = Search(sample, assignment_lp(sample, h, "auto"), _Unreported(search.run))
+    small = AssignmentSearch(sample, assignment_lp(sample, h, "auto"), search.run.inner())
     planes = _from_start(small, h, first, rounds, rng).planes
     search.lps += small.lps
-    point = _better(search.descend(sets.nearest_plane(planes)), Point(planes, sets.value(planes)))
-    return point if first is None else _better(point, Point(first, sets.value(first)))
+    point = _better(search.descend(sets.nearest_plane(planes)), Iterate(planes, sets.value(planes)))
+    return point if first is None else _better(point, Iterate(first, sets.value(first)))
 
 
-def _robust_lp(sets: PointSets, standard: Standardised, search: Search) -> Separation:
-    """h = 1: one LP, solved to optimality. When the class means coincide its answer may be v = 0, z = 2, and is said to be."""
+def _robust_lp(sets: PointSets, standard: Standardised, search: AssignmentSearch) -> Separation:
+    """h = 1: one LP, solved to optimality. When the class means coincide v = 0 may be optimal; `extra["trivial"]` says so."""
     answer = search.solve(np.zeros(len(sets.B), dtype=np.intp))
     run = search.run
     if answer is None:
         planes = np.zeros((1, sets.A.shape[1]))
         return Separation(planes, sets.value(planes), 0.0, "heuristic", run.stop() or Status.NUMERICAL_ERROR, 1)
-    point = search.smallest(Point(answer[0], standard.sets.value(answer[0])))
+    point = search.smallest(Iterate(answer[0], standard.sets.value(answer[0])))
     planes = standard.back(point.planes)
     value = sets.value(planes)
     bound = min(value, standard.unit * answer[1])
     run.report(objective=value, bound=bound, iterations=search.lps)
-    trivial = bool(value >= (1.0 - 1e-9) * sets.value(np.zeros_like(planes)))
+    trivial = bool(value >= (1.0 - _TRIVIAL) * sets.value(np.zeros_like(planes)))
     if trivial:
         planes = np.zeros_like(planes)
         value = sets.value(planes)
@@ -213,18 +187,17 @@ def separate_as_printed(
     sets: PointSets,
     h: int,
     run: Run,
-    backend: Any,
+    backend: Backend,
     *,
     eps: float = 1e-3,
     sigma: float = 1e-3,
     combinations: int = 64,
     start: Array | None = None,
 ) -> Separation:
-    """Algorithm 4.1 from `start` or, without one, from one robust LP a cluster of B."""
+    """Algorithm 4.1 from `start` or, without one, from one robust LP per cluster of B."""
 
     def solve_lp(program: Program) -> Array | None:
-        limit = run.seconds_left()
-        answer = backend.solve(program, Run.quiet(seed=run.seed, time_limit=None if np.isinf(limit) else limit))
+        answer = backend.solve(program, run.inner())
         return None if answer.status is not Status.OPTIMAL else answer.x
 
     lps = 0
@@ -239,6 +212,7 @@ def separate_as_printed(
 
 
 def _cluster_start(sets: PointSets, h: int, run: Run) -> Array:
+    """One hyperplane per cluster of B: the robust LP between A and the cluster."""
     standard = Standardised.of(sets)
     label = k_means(standard.sets.B[:, :-1], h, np.random.default_rng(run.seed))
     planes = np.zeros((h, sets.A.shape[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,28 +10,26 @@ from ...arrays import Array
 from ...backends.base import Backend
 from ...backends.registry import backend_for
 from ...errors import InvalidInputError
-from ...modelling.model import Model
+from ...modelling.problem import Problem
 from ...modelling.program import Feature
-from ...models.losses import AverageViolation
-from ...models.penalties import L1
-from ...models.polyhedral import point_sets
-from ...models.rules import Linear, Polyhedron
 from ...protocol.options import Option, Options, number, one_of, optional
 from ...protocol.result import Outcome, Status, Values
 from ...protocol.run import Run
-from ..base import Method
+from ..base import Method, Refusal
+from .form import PolyhedralForm, match_polyhedral
 from .search import Separation, separate, separate_as_printed
 
 _OWN_LPS = ("auto", "highs", "interior-point")
+"""Values of the option `lp` that name the method's own solvers of its LPs; any other one names a backend."""
 
 
-class SuccessiveLP(Method):
+class SuccessiveLP(Method[PolyhedralForm]):
     """AverageViolation, optionally with L1, over a Polyhedron (or the hyperplane of `rlp`), without side constraints.
 
     One hyperplane is one LP and the answer is proven. More are searched for; the claim is "proven" when f reaches 0,
-    "local" when Theorem 4.1's condition was checked over all tied combinations, else "heuristic". The bound is 0, the
+    "local" when Theorem 4.1's condition was verified over all tied assignments, else "heuristic". The bound is 0, the
     least value that f can have, unless there is one hyperplane or `nodes` asks for a branch and bound, which needs no
-    big-M and no box and ends with "proven" when it ends in time.
+    big-M and no box and whose answer is "proven" if it ends within its limits.
     """
 
     name: ClassVar[str] = "slp"
@@ -60,36 +58,39 @@ class SuccessiveLP(Method):
         "sigma": Option(1e-3, "variant 'paper': the least predicted decrease that is worth a step", number(0)),
     }
 
-    def refuses(self, problem: Any) -> str | None:
-        if not isinstance(problem, Model):
-            return "it takes models.polyhedral(...) or models.rlp(...), not a general program."
-        if not isinstance(problem.rule, Polyhedron) and problem.rule != Linear():
-            return f"its rule is {type(problem.rule).__name__}; slp takes rule=Polyhedron(h), or Linear() with a free offset."
-        if problem.constraints:
-            return "it has side constraints, which slp cannot keep; use solver='scip', or 'highs' with l1 > 0 or a box."
-        kinds = [type(term) for coefficient, term in problem.terms if coefficient > 0]
-        if kinds.count(AverageViolation) != 1 or not set(kinds) <= {AverageViolation, L1}:
-            return "slp minimises AverageViolation(), alone or plus a multiple of L1()."
-        return None
+    def match(self, problem: Problem) -> PolyhedralForm | Refusal:
+        """The problem as two point sets and h hyperplanes."""
+        return match_polyhedral(problem)
 
-    def prefers(self, problem: Any) -> bool:
-        return isinstance(problem.rule, Polyhedron)
-
-    def solve(self, problem: Any, run: Run) -> Outcome:
-        sets, h = point_sets(problem), getattr(problem.rule, "h", 1)
-        options = run.options
-        lp, start = options["lp"], _start(run.warm_start, h, sets.A.shape[1])
-        shared = {"combinations": options["combinations"], "start": start}
+    def solve(self, form: PolyhedralForm, run: Run) -> Outcome:
+        """Search for hyperplanes of least f; h = 1 is one LP."""
+        sets, h, options = form.sets, form.h, run.options
+        start = _start(run.warm_start, h, sets.A.shape[1])
+        backend = None if options["lp"] in _OWN_LPS else _backend(options["lp"])
         if options["variant"] == "paper":
-            backend = _backend("highs" if lp in _OWN_LPS else lp)
-            steps = {"eps": options["eps"], "sigma": options["sigma"]}
-            found = separate_as_printed(sets, h, run, backend, **steps, **shared)
-        elif lp in _OWN_LPS:
-            found = separate(sets, h, run, rounds=options["rounds"], nodes=options["nodes"], lp=lp, **shared)
+            found = separate_as_printed(
+                sets,
+                h,
+                run,
+                backend or _backend("highs"),
+                eps=options["eps"],
+                sigma=options["sigma"],
+                combinations=options["combinations"],
+                start=start,
+            )
         else:
-            shared |= {"rounds": options["rounds"], "nodes": options["nodes"], "backend": _backend(lp)}
-            found = separate(sets, h, run, lp="backend", **shared)
-        return _outcome(problem, found)
+            found = separate(
+                sets,
+                h,
+                run,
+                rounds=options["rounds"],
+                lp=options["lp"],
+                backend=backend,
+                combinations=options["combinations"],
+                nodes=options["nodes"],
+                start=start,
+            )
+        return _outcome(form, found)
 
 
 def _backend(name: str) -> Backend:
@@ -113,10 +114,7 @@ def _start(warm_start: Values | None, h: int, width: int) -> Array | None:
     return np.ascontiguousarray(np.column_stack([v, g]))
 
 
-def _outcome(problem: Model, found: Separation) -> Outcome:
-    v, g = found.planes[:, :-1], found.planes[:, -1]
-    linear = isinstance(problem.rule, Linear)
-    values = {"w": -v[0], "b": np.asarray(g[0])} if linear else {"v": v.copy(), "g": g.copy()}
+def _outcome(form: PolyhedralForm, found: Separation) -> Outcome:
     words = {
         "proven": "optimal",
         "local": "local minimum (Theorem 4.1 holds)",
@@ -125,7 +123,7 @@ def _outcome(problem: Model, found: Separation) -> Outcome:
     return Outcome(
         status=found.status,
         claim=found.claim,
-        values=values,
+        values=form.values(found.planes),
         objective=found.value,
         bound=found.bound,
         nodes=found.nodes,

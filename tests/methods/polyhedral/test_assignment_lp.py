@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from mipclass.backends.highs import HighsBackend
+from mipclass.methods.polyhedral.assignment_interior_point import solve_assignment
 from mipclass.methods.polyhedral.assignment_lp import ColdPrimal, InteriorPoint, WarmDual
-from mipclass.methods.polyhedral.interior_point import solve_assignment
 from mipclass.methods.polyhedral.kernels import newton as kernel
-from mipclass.methods.polyhedral.search import Standardised
+from mipclass.methods.polyhedral.standardised import Standardised
 from mipclass.models.point_sets import PointSets, assignment_bounds, assignment_dual, descent_lp
 from mipclass.protocol.run import Run
 
@@ -155,7 +155,7 @@ def random_state(seed, points, width):
 def test_condense_equals_the_schur_complement(seed, points, width):
     slack, height, mult, mult0 = random_state(seed, points, width)
     out = np.empty((width * (width + 1) // 2, points))
-    kernel.condense(slack, height, mult, mult0, out)
+    kernel.condense(kernel.PointState(slack, height, mult, mult0), out)
     upper = np.triu_indices(width)
     for i in range(points):
         w = mult[i] / slack[i]
@@ -167,15 +167,16 @@ def test_condense_equals_the_schur_complement(seed, points, width):
 @settings(max_examples=25, deadline=None)
 def test_direction_satisfies_newtons_equations(seed, points, width, correct):
     """s dx + x ds = target - s x (- ds dx of the predictor), multipliers keep their sum, slack = height - error."""
-    state = slack, height, mult, mult0 = random_state(seed, points, width)
+    state = kernel.PointState(*random_state(seed, points, width))
+    slack, height, mult, mult0 = state
     rng = np.random.default_rng(seed + 1)
-    predictor = tuple(rng.normal(size=array.shape) for array in (slack, height, mult, mult0))
+    predictor = kernel.PointState(*(rng.normal(size=array.shape) for array in state))
     target, derror = 0.1, rng.normal(size=(points, width))
     eta, rho_sum = np.empty((points, width)), np.empty(points)
-    kernel.right_hand_side(*state, target, correct, *predictor, eta, rho_sum)
+    kernel.right_hand_side(state, target, correct, predictor, eta, rho_sum)
     second = [predictor[0] * predictor[2], predictor[1] * predictor[3]] if correct else [0.0, 0.0]
-    change = tuple(np.empty_like(array) for array in state)
-    longest = kernel.direction(*state, derror, eta, rho_sum, *change)
+    change = kernel.PointState(*(np.empty_like(array) for array in state))
+    longest = kernel.direction(state, derror, eta, rho_sum, change)
     dslack, dheight, dmult, dmult0 = change
     np.testing.assert_allclose(dmult.sum(axis=1) + dmult0, 0.0, atol=1e-7 * np.abs(dmult).max())
     np.testing.assert_allclose(dslack, dheight[:, None] - derror, rtol=1e-12, atol=1e-12)
@@ -186,8 +187,8 @@ def test_direction_satisfies_newtons_equations(seed, points, width, correct):
     for step, now, then in ((longest[0], (slack, height), change[:2]), (longest[1], (mult, mult0), change[2:])):
         lowest = min(float((a + min(step, 1e6) * d).min()) for a, d in zip(now, then, strict=True))
         assert lowest >= -1e-6 * (1 + min(step, 1e6))
-    ahead = kernel.complementarity(*state, 0.3, 0.4, *change)
+    ahead = kernel.complementarity(state, 0.3, 0.4, change)
     expected = ((slack + 0.3 * dslack) * (mult + 0.4 * dmult)).sum() + (height + 0.3 * dheight) @ (mult0 + 0.4 * dmult0)
     assert ahead == pytest.approx(expected, rel=1e-9)
-    kernel.move(*state, 0.3, 0.4, *change)
+    kernel.move(state, 0.3, 0.4, change)
     assert (slack * mult).sum() + height @ mult0 == pytest.approx(expected, rel=1e-9)

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 
 from mipclass.backends.highs import HighsBackend
 from mipclass.methods.polyhedral.assignment_lp import WarmDual
-from mipclass.methods.polyhedral.majorise_minimise import (
-    Search,
+from mipclass.methods.polyhedral.assignments import (
+    combination_order,
     flip_near_ties,
     k_means,
     scatter_misclassified,
     seize_neighbourhood,
 )
-from mipclass.methods.polyhedral.paper_descent import combination_order, paper_descent, step_size
+from mipclass.methods.polyhedral.majorise_minimise import AssignmentSearch
+from mipclass.methods.polyhedral.paper_descent import paper_descent, step_size
 from mipclass.methods.polyhedral.search import separate, separate_as_printed
 from mipclass.models.point_sets import PointSets, descent_lp
 from mipclass.protocol.result import Status
@@ -131,7 +132,7 @@ def test_each_majorise_minimise_step_decreases_f(seed, l1):
         assignment = following
     assert np.array_equal(following, assignment)  # it ended by itself
     assert (np.diff(values) <= 1e-9).all()
-    search = Search(sets, WarmDual(sets, h), Run.quiet())
+    search = AssignmentSearch(sets, WarmDual(sets, h), Run.quiet())
     descended = search.descend(k_means(sets.B[:, :-1], h, np.random.default_rng(seed)))
     assert descended.value == pytest.approx(min(values), abs=1e-8)
 

@@ -1,6 +1,6 @@
 """Per-point arithmetic of the polyhedral interior point: arrays in, arrays out, one pass over the points each.
 
-A point carries a height t >= 0, slacks s_j = t - e_j > 0 for its errors e_j (one column a hyperplane it is measured
+A point carries a height t >= 0, slacks s_j = t - e_j > 0 for its errors e_j (one column per hyperplane that it is measured
 against) and multipliers x_j, x_0 of s_j >= 0 and t >= 0 that sum to the point's weight. Eliminating the point from
 Newton's equations leaves the h x h matrix diag(w) - w w'/W with w_j = x_j/s_j and W = x_0/t + sum_j w_j.
 All arrays are C-contiguous float64; nothing is validated. Each function costs O(points * columns).
@@ -8,15 +8,27 @@ All arrays are C-contiguous float64; nothing is validated. Each function costs O
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from ....arrays import Array
 
 
+class PointState(NamedTuple):
+    """Slacks (points x columns), heights, multipliers of the slacks and of the heights; or the directions of all four."""
+
+    slack: Array
+    height: Array
+    mult: Array
+    mult0: Array
+
+
 @njit(cache=True)
-def condense(slack: Array, height: Array, mult: Array, mult0: Array, out: Array) -> None:
+def condense(state: PointState, out: Array) -> None:
     """out[pair, i] = (diag(w) - w w'/W)[j, j'] of point i for the pairs j <= j' in row order."""
+    slack, height, mult, mult0 = state
     points, width = slack.shape
     w = np.empty(width)
     for i in range(points):
@@ -40,24 +52,15 @@ def condense(slack: Array, height: Array, mult: Array, mult0: Array, out: Array)
 
 @njit(cache=True)
 def right_hand_side(
-    slack: Array,
-    height: Array,
-    mult: Array,
-    mult0: Array,
-    target: float,
-    correct: bool,
-    dslack: Array,
-    dheight: Array,
-    dmult: Array,
-    dmult0: Array,
-    eta: Array,
-    rho_sum: Array,
+    state: PointState, target: float, correct: bool, change: PointState, eta: Array, rho_sum: Array
 ) -> None:
     """Complementarity residuals c/s after elimination of the point: eta_j = rho_j - w_j sum(rho)/W.
 
     c_j = target - s_j x_j, less the predictor's second-order term ds_j dx_j when `correct`.
     rho_sum keeps sum(rho), the height's own pair included; the direction needs it.
     """
+    slack, height, mult, mult0 = state
+    dslack, dheight, dmult, dmult0 = change
     points, width = slack.shape
     for i in range(points):
         c = target - height[i] * mult0[i]
@@ -78,20 +81,10 @@ def right_hand_side(
 
 
 @njit(cache=True)
-def direction(
-    slack: Array,
-    height: Array,
-    mult: Array,
-    mult0: Array,
-    derror: Array,
-    eta: Array,
-    rho_sum: Array,
-    dslack: Array,
-    dheight: Array,
-    dmult: Array,
-    dmult0: Array,
-) -> tuple[float, float]:
+def direction(state: PointState, derror: Array, eta: Array, rho_sum: Array, change: PointState) -> tuple[float, float]:
     """Directions of heights, slacks and multipliers from that of the errors; the longest primal and dual steps."""
+    slack, height, mult, mult0 = state
+    dslack, dheight, dmult, dmult0 = change
     points, width = slack.shape
     primal = np.inf
     dual = np.inf
@@ -128,19 +121,10 @@ def direction(
 
 
 @njit(cache=True)
-def complementarity(
-    slack: Array,
-    height: Array,
-    mult: Array,
-    mult0: Array,
-    primal: float,
-    dual: float,
-    dslack: Array,
-    dheight: Array,
-    dmult: Array,
-    dmult0: Array,
-) -> float:
+def complementarity(state: PointState, primal: float, dual: float, change: PointState) -> float:
     """sum of (s + primal ds)(x + dual dx) over all pairs."""
+    slack, height, mult, mult0 = state
+    dslack, dheight, dmult, dmult0 = change
     points, width = slack.shape
     total = 0.0
     for i in range(points):
@@ -151,19 +135,10 @@ def complementarity(
 
 
 @njit(cache=True)
-def move(
-    slack: Array,
-    height: Array,
-    mult: Array,
-    mult0: Array,
-    primal: float,
-    dual: float,
-    dslack: Array,
-    dheight: Array,
-    dmult: Array,
-    dmult0: Array,
-) -> None:
-    """Take the step in place."""
+def move(state: PointState, primal: float, dual: float, change: PointState) -> None:
+    """Take the step in place: s + primal ds and x + dual dx."""
+    slack, height, mult, mult0 = state
+    dslack, dheight, dmult, dmult0 = change
     points, width = slack.shape
     for i in range(points):
         height[i] += primal * dheight[i]

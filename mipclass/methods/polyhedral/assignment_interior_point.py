@@ -8,14 +8,14 @@ Given A (m points), B (k points), class weights p, q, an assignment s of B's poi
 
 Each theta_i meets h + 1 constraints, each mu_l two and each |v_jc| two, so Newton's equations collapse, point by
 point, to a positive definite matrix of order h (n + 1): the sum over points of a small h x h matrix times the outer
-product of the point. Mehrotra's predictor-corrector does the rest. The primal is strictly feasible throughout and the
+product of the point. Steps are Mehrotra's predictor and corrector. The primal is strictly feasible throughout and the
 multipliers of each point sum to its weight from the start; only the h (n + 1) equations of (V, g) begin violated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -23,10 +23,27 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ...arrays import Array, Positions
 from ...models.point_sets import PointSets
 
-# Rows in a block of the normal matrix: the block and its weighted copy stay in cache.
+if TYPE_CHECKING:
+    from .kernels.newton import PointState
+
 _BLOCK_ROWS = 4096
+"""Rows per block of the normal matrix: the block and its weighted copy stay in the cache."""
+
 _MAX_ITERATIONS = 100
+"""Predictor-corrector steps at most: a safeguard where the tolerance is out of reach of float64."""
+
 _LONGEST_STEP = 0.9995
+"""Fraction of the step to the boundary that is taken, so that slacks and multipliers stay positive."""
+
+_STALLED = 1e-10
+"""Primal and dual step length below which float64 allows no further progress."""
+
+_DIAGONAL_SHIFT = 1e-13
+"""Added to the diagonal of the normal matrix, relative to its largest entry: collinear columns make the matrix singular,
+and the shift picks one of the equal solutions."""
+
+_LEAST_DIAGONAL = 1e-300
+"""Keeps the shift positive when the normal matrix is zero."""
 
 
 class AssignmentAnswer(NamedTuple):
@@ -38,34 +55,27 @@ class AssignmentAnswer(NamedTuple):
     iterations: int
 
 
-class _Points:
+class _PointGroup:
     """Points with heights, slacks and multipliers; point i's errors are 1 + rows_i . plane_j for the planes it sees.
 
-    `segments` lists (points, planes): A is one segment that sees all planes, B one segment a plane.
+    `segments` lists (points, planes): A is one segment that sees all planes, B one segment per plane.
     """
 
     constant = 1.0
 
     def __init__(self, rows: Array, segments: list[tuple[slice, slice]], weight: Array, planes: Array) -> None:
+        from .kernels.newton import PointState
+
         self.rows, self.segments, self.weight = rows, segments, weight
         error = self.constant + self.products(planes)
         count, width = error.shape
-        self.height = error.max(axis=1).clip(min=0.0) + 1.0
-        self.slack = self.height[:, None] - error
-        self.mult0 = weight / (width + 1.0)
-        self.mult = np.repeat(self.mult0[:, None], width, axis=1)
-        self.dheight, self.dmult0 = np.zeros(count), np.zeros(count)
-        self.dslack, self.dmult = np.zeros((count, width)), np.zeros((count, width))
+        height = error.max(axis=1).clip(min=0.0) + 1.0
+        mult0 = weight / (width + 1.0)
+        mult = np.repeat(mult0[:, None], width, axis=1)
+        self.state: PointState = PointState(height[:, None] - error, height, mult, mult0)
+        self.change: PointState = PointState(*(np.zeros_like(array) for array in self.state))
         self.eta, self.rho_sum = np.empty((count, width)), np.empty(count)
         self.condensed = np.empty((width * (width + 1) // 2, count))
-
-    @property
-    def state(self) -> tuple[Array, Array, Array, Array]:
-        return self.slack, self.height, self.mult, self.mult0
-
-    @property
-    def change(self) -> tuple[Array, Array, Array, Array]:
-        return self.dslack, self.dheight, self.dmult, self.dmult0
 
     def products(self, planes: Array) -> Array:
         """The linear part of the errors."""
@@ -92,7 +102,7 @@ class _Points:
                         pair += 1
 
 
-class _AbsoluteValues(_Points):
+class _AbsoluteValues(_PointGroup):
     """The penalties l1_c |v_jc| in the same shape: 'points' with the two errors v_jc and -v_jc."""
 
     constant = 0.0
@@ -137,49 +147,51 @@ def solve_assignment(
     while iterations < _MAX_ITERATIONS and (stop is None or stop() is None):
         residual = np.zeros_like(planes)
         for g in groups:
-            g.add_gradient(residual, g.mult)
-        gap = sum(float((g.slack * g.mult).sum() + g.height @ g.mult0) for g in groups)
+            g.add_gradient(residual, g.state.mult)
+        gap = sum(float((g.state.slack * g.state.mult).sum() + g.state.height @ g.state.mult0) for g in groups)
         if gap <= tolerance * (1.0 + _value(groups)) and np.abs(residual).max() <= tolerance:
             break
         factor = _factor(groups, planes)
         if factor is None:
             break
         step, primal, dual = _mehrotra(groups, factor, residual, gap)
-        if not np.isfinite(step).all() or max(primal, dual) < 1e-10:
+        if not np.isfinite(step).all() or max(primal, dual) < _STALLED:
             break
         planes = planes + primal * step
         for g in groups:
-            kernel.move(*g.state, primal, dual, *g.change)
+            kernel.move(g.state, primal, dual, g.change)
         iterations += 1
-    bound = sum(g.constant * float(g.mult.sum()) for g in groups)
+    bound = sum(g.constant * float(g.state.mult.sum()) for g in groups)
     return AssignmentAnswer(planes, _value(groups), bound, iterations)
 
 
-def _value(groups: list[_Points]) -> float:
-    return sum(float(g.weight @ g.height) for g in groups)
+def _value(groups: list[_PointGroup]) -> float:
+    """The LP's objective: weights times heights."""
+    return sum(float(g.weight @ g.state.height) for g in groups)
 
 
-def _mehrotra(groups: list[_Points], factor: Any, residual: Array, gap: float) -> tuple[Array, float, float]:
-    """Predictor, then corrector with the centring that the predictor's progress suggests; step lengths damped."""
+def _mehrotra(groups: list[_PointGroup], factor: Any, residual: Array, gap: float) -> tuple[Array, float, float]:
+    """(direction of the planes, primal step, dual step): predictor, then corrector with Mehrotra's centring."""
     from .kernels import newton as kernel
 
     def solve(target: float, correct: bool) -> tuple[Array, float, float]:
         right = -residual
         for g in groups:
-            kernel.right_hand_side(*g.state, target, correct, *g.change, g.eta, g.rho_sum)
+            kernel.right_hand_side(g.state, target, correct, g.change, g.eta, g.rho_sum)
             g.add_gradient(right, -g.eta)
         step = cho_solve(factor, right.ravel(), check_finite=False).reshape(residual.shape)
-        limits = [kernel.direction(*g.state, g.products(step), g.eta, g.rho_sum, *g.change) for g in groups]
+        limits = [kernel.direction(g.state, g.products(step), g.eta, g.rho_sum, g.change) for g in groups]
         return step, min(limit[0] for limit in limits), min(limit[1] for limit in limits)
 
     _, primal, dual = solve(0.0, False)
-    ahead = sum(kernel.complementarity(*g.state, min(1.0, primal), min(1.0, dual), *g.change) for g in groups)
-    pairs = sum(g.slack.size + g.height.size for g in groups)
+    ahead = sum(kernel.complementarity(g.state, min(1.0, primal), min(1.0, dual), g.change) for g in groups)
+    pairs = sum(g.state.slack.size + g.state.height.size for g in groups)
     step, primal, dual = solve(gap / pairs * (ahead / gap) ** 3, True)
     return step, min(1.0, _LONGEST_STEP * primal), min(1.0, _LONGEST_STEP * dual)
 
 
-def _groups(sets: PointSets, assignment: Positions, planes: Array) -> list[_Points]:
+def _groups(sets: PointSets, assignment: Positions, planes: Array) -> list[_PointGroup]:
+    """A, B sorted by plane, and the penalties if there are any, at their strictly feasible start."""
     order = np.argsort(assignment, kind="stable")
     counts = np.bincount(assignment, minlength=len(planes))
     ends = np.cumsum(counts)
@@ -188,26 +200,25 @@ def _groups(sets: PointSets, assignment: Positions, planes: Array) -> list[_Poin
         for j, (end, count) in enumerate(zip(ends, counts, strict=True))
     ]
     groups = [
-        _Points(sets.A, [(slice(0, len(sets.A)), slice(0, len(planes)))], sets.p, planes),
-        _Points(-sets.B[order], segments, sets.q[order], planes),
+        _PointGroup(sets.A, [(slice(0, len(sets.A)), slice(0, len(planes)))], sets.p, planes),
+        _PointGroup(-sets.B[order], segments, sets.q[order], planes),
     ]
     return [*groups, _AbsoluteValues(sets.l1, planes)] if sets.l1.any() else groups
 
 
-def _factor(groups: list[_Points], planes: Array) -> Any:
+def _factor(groups: list[_PointGroup], planes: Array) -> Any:
     """Cholesky factor of the normal matrix, or None when float64 cannot factor it any more."""
     from .kernels import newton as kernel
 
     normal = np.zeros((*planes.shape, *planes.shape))
     for g in groups:
-        kernel.condense(*g.state, g.condensed)
+        kernel.condense(g.state, g.condensed)
         g.add_normal(normal)
     matrix = normal.reshape(planes.size, planes.size)
     diagonal = np.einsum("ii->i", matrix)
     if not np.isfinite(diagonal).all():
         return None
-    # Collinear columns make the matrix singular: a relative shift picks one of the equal solutions.
-    diagonal += 1e-13 * max(float(diagonal.max()), 1e-300)
+    diagonal += _DIAGONAL_SHIFT * max(float(diagonal.max()), _LEAST_DIAGONAL)
     try:
         return cho_factor(matrix, lower=False, overwrite_a=True, check_finite=False)
     except LinAlgError:
