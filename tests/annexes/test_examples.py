@@ -5,20 +5,16 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 
 from tests.paths import ROOT
 
-mpl.use("Agg")
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")
 def test_example_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import matplotlib.pyplot as plt
-
     monkeypatch.chdir(tmp_path)
     spec = importlib.util.spec_from_file_location(f"example_{script.stem}", script)
     assert spec is not None
@@ -30,7 +26,6 @@ def test_example_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert picture.stat().st_size > 5_000
     assert figure.axes
     assert all(axes.has_data() for axes in figure.axes if axes.get_visible() and axes.axison)
-    plt.close("all")
 
 
 def test_every_example_says_its_point() -> None:

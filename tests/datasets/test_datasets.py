@@ -27,8 +27,8 @@ def is_separable(A: np.ndarray, B: np.ndarray) -> bool:
 # -- loading --------------------------------------------------------------------------------------------------------------
 
 
-def test_wdbc_comes_with_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MIPCLASS_DATA", raising=False)
+@pytest.mark.usefixtures("no_data_folder")
+def test_wdbc_comes_with_scikit_learn() -> None:
     data = datasets.load("wdbc")
     X, y = data
     assert X.shape == (569, 30)
@@ -103,10 +103,10 @@ def test_a_file_without_its_arrays_is_refused(tmp_path: Path, monkeypatch: pytes
         datasets.load("pima")
 
 
+@pytest.mark.usefixtures("no_data_folder")
 def test_unknown_and_absent_sets_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInputError, match="load knows breast_wisconsin"):
         datasets.load("iris")
-    monkeypatch.delenv("MIPCLASS_DATA", raising=False)
     with pytest.raises(InvalidInputError, match="MIPCLASS_DATA is not set"):
         datasets.load("german_numer")
     monkeypatch.setenv("MIPCLASS_DATA", str(tmp_path))
@@ -114,8 +114,8 @@ def test_unknown_and_absent_sets_say_what_to_do(tmp_path: Path, monkeypatch: pyt
         datasets.load("pima", download=False)
 
 
+@pytest.mark.usefixtures("no_data_folder")
 def test_openml_answers_are_translated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MIPCLASS_DATA", raising=False)
     asked: dict[str, Any] = {}
     n = 435
     votes = pd.DataFrame({f"v{j}": pd.Categorical(["y", "n", None] * (n // 3)) for j in range(16)})
@@ -133,8 +133,8 @@ def test_openml_answers_are_translated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert data.source == "OpenML 56"
 
 
+@pytest.mark.usefixtures("no_data_folder")
 def test_openml_rows_with_gaps_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MIPCLASS_DATA", raising=False)
     X = np.ones((699, 9))
     X[-16:, 5] = np.nan
     target = pd.Series(["malignant"] * 239 + ["benign"] * 460)
@@ -143,11 +143,11 @@ def test_openml_rows_with_gaps_are_dropped(monkeypatch: pytest.MonkeyPatch) -> N
     assert datasets.load("breast_wisconsin").X.shape == (683, 9)
 
 
+@pytest.mark.usefixtures("no_data_folder")
 def test_no_network_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     def fetch(**_: Any) -> Any:
         raise urllib.error.URLError("no route")
 
-    monkeypatch.delenv("MIPCLASS_DATA", raising=False)
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
     with pytest.raises(InvalidInputError, match="go online"):
         datasets.load("pima")

@@ -193,9 +193,6 @@ def test_one_class_with_the_origin_inside():
 
 
 def test_drawing_a_tree(noisy):
-    import matplotlib as mpl
-
-    mpl.use("Agg")
     from mipclass.plots import RGDTreeDisplay
 
     X, y, _ = noisy

@@ -12,8 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mipclass import TauFPLClassifier
-from mipclass.analysis.metrics import np_score, np_scorer, rates, tpr_at_fpr, tpr_at_fpr_scorer
-from mipclass.analysis.thresholds import rank_threshold, umbrella_negatives_needed, umbrella_order, umbrella_threshold
+from mipclass.analysis.metrics import np_score, np_scorer, rates, tpr_at_fpr_scorer
 from mipclass.errors import InvalidInputError, MipclassWarning
 
 
@@ -51,31 +50,6 @@ def test_two_tau_ranks_with_twice_as_many_negatives():
     one = TauFPLClassifier(tau=0.05, threshold="train").fit(X, y)
     two = TauFPLClassifier(tau=0.05, ranking_tau=0.1, threshold="train").fit(X, y)
     assert (one.k_, two.k_) == (20.0, 40.0)
-
-
-def test_rank_threshold_is_exact_and_counts_weights():
-    scores = np.arange(100.0)
-    assert rank_threshold(scores, 0.07) == 92.0  # seven above, although 0.07 * 100 > 7 in floating point
-    assert rank_threshold(scores, 0.075) == 92.0
-    assert rank_threshold([3.0, 3.0, 3.0], 0.5) == 3.0
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        values, weights = rng.integers(0, 6, 12).astype(float), rng.integers(0, 4, 12)
-        if not weights.any():
-            continue
-        tau = float(rng.choice([0.05, 0.1, 0.3, 0.5, 0.9]))
-        assert rank_threshold(values, tau, weights) == rank_threshold(np.repeat(values, weights), tau)
-
-
-def test_umbrella_order_against_its_definition():
-    assert umbrella_negatives_needed(0.05, 0.05) == 59
-    for n, tau, delta in ((59, 0.05, 0.05), (200, 0.05, 0.1), (1000, 0.01, 0.05), (77, 0.3, 0.01)):
-        k = umbrella_order(n, tau, delta)
-        tail = lambda j, n=n, tau=tau: binom.sf(j - 1, n, 1 - tau)  # noqa: E731
-        assert tail(k) <= delta < tail(k - 1)
-    assert umbrella_threshold(np.arange(59.0), 0.05, 0.05) == 58.0
-    with pytest.raises(InvalidInputError, match="needs at least 59 held-out negatives"):
-        umbrella_order(58, 0.05, 0.05)
 
 
 def test_umbrella_coverage():
@@ -182,13 +156,7 @@ def test_too_few_negatives_give_k_one_and_a_warning():
     assert clf.k_ == 1.0
 
 
-def test_metrics_and_grid_search():
-    y = np.array([0, 0, 0, 0, 1, 1])
-    assert rates(y, [1, 0, 0, 0, 1, 0]) == (0.25, 0.5)
-    assert np_score(y, [1, 0, 0, 0, 1, 0], tau=0.1) == pytest.approx(0.25 / 0.1 - 0.5)
-    assert np_score(y, [0, 0, 0, 0, 1, 0], tau=0.1) == pytest.approx(0.5)
-    assert tpr_at_fpr(y, [3.0, 1.0, 1.0, 0.0, 2.0, 4.0], tau=0.25) == 1.0
-    assert tpr_at_fpr(y, [3.0, 1.0, 1.0, 0.0, 2.0, 4.0], tau=0.2) == 0.5
+def test_scorers_in_a_grid_search():
     X, labels = two_gaussians(120, 80)
     for scorer in (np_scorer(0.1), tpr_at_fpr_scorer(0.1)):
         search = GridSearchCV(

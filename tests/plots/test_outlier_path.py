@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -10,8 +9,6 @@ from mipclass import OutlierPathSVC, models, solve
 from mipclass.errors import InvalidInputError
 from mipclass.plots import OutlierPathDisplay
 from tests.truth.outlier_path import noisy
-
-mpl.use("Agg")
 
 
 @pytest.mark.parametrize("parameter", ["theta", "s"])

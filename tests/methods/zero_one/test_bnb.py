@@ -146,8 +146,7 @@ def test_hooks_refuse_what_they_do_not_fit():
 
 
 def test_tree_can_be_drawn():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
+    pytest.importorskip("matplotlib")
     from mipclass.plots import SearchTreeDisplay
 
     X, y = cloud(2, 25)
@@ -159,7 +158,6 @@ def test_tree_can_be_drawn():
         assert display.positions[child][1] == display.positions[parent][1] + 1
     assert len(set(display.positions.values())) == len(display.positions)
     assert "decisions" in display.ax_.get_ylabel()
-    matplotlib.pyplot.close(display.figure_)
     with pytest.raises(InvalidInputError, match="holds no search tree"):
         SearchTreeDisplay.from_result(solve(models.zero_one(X, y), solver="sla"))
 

@@ -1,22 +1,13 @@
 """Region displays."""
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-
 from mipclass import PolyhedralClassifier, datasets
 from mipclass.errors import InvalidInputError
 from mipclass.plots import DecisionRegionDisplay
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

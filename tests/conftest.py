@@ -1,0 +1,28 @@
+"""What every test needs: one thread per numerical library, and pictures that no screen shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+# The libraries read these when they are first imported, which is after this file. One thread each: tests run side by side.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+os.environ["MPLBACKEND"] = "Agg"
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    """Figures that a test leaves open would pile up over the session."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine where MIPCLASS_DATA names no folder of data sets."""
+    monkeypatch.delenv("MIPCLASS_DATA", raising=False)
