@@ -1,14 +1,14 @@
-"""The slack of a polyhedron, exactly: binaries assign each outside point to the hyperplane that cuts it off.
+"""The violations of a polyhedron as an exact program: binaries assign each outside point to a hyperplane.
 
     slack_i >= v_j.a_i - g_j + 1                        for every point a_i of the inside class and every j
     slack_l >= -v_j.b_l + g_j + 1   when assign_lj = 1,   sum_j assign_lj = 1      for every point b_l of the other class
 
-so that slack = [1 - margin]_+ at the optimum. For h = 1 no binaries are needed. The first points may only use the first
-hyperplanes (the order of hyperplanes is free), unless a constraint names hyperplanes.
+so that slack = [1 - margin]_+ at the optimum. For h = 1 no binaries are needed. Since the order of the hyperplanes is
+free, outside point l may use only hyperplanes 1..l, unless there are constraints, which might tell hyperplanes apart.
 
-Big-M. Given v_j it is never worse to have g_j <= max_i v_j.a_i + 1 (a_i is then right by a margin already). A row that is
-switched off is thus violated by at most 2 + max_i v_j.(a_i - b_l), which a box on v, or |V|_1 <= R, limits:
-an L1 penalty tau gives R = f(0)/tau, because the optimum is at most the value of V = 0, g = 0.
+Big-M. For given v_j some optimal g_j is at most max_i v_j.a_i + 1, since no a_i then has a violation at j. A row that is
+switched off is thus violated by at most 2 + max_i v_j.(a_i - b_l), which a box on v or |V|_1 <= R bounds. An L1 penalty
+with coefficient tau gives R = f(0)/tau, because the optimum is at most the objective at V = 0, g = 0.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import Array
+from ..arrays import Array, Mask
+from ..modelling.declaration import Declaration
 from ..modelling.expression import Affine, Variables
-from ..modelling.model import Declaration
+from .penalties import L1
 from .rules import Polyhedron
 
 
-def declare_polyhedral_slack(d: Declaration, rule: Polyhedron) -> Any:
-    """The variables `slack`, one a point, with what makes them the violations of a polyhedron."""
+def declare_polyhedral_slack(d: Declaration, rule: Polyhedron) -> Variables:
+    """The variables `slack`, one per point, with the rows and binaries that make them violations of the polyhedron."""
     X, inside = _points(d, rule)
     labels = np.asarray(d.points.first)
     build, h = d.builder, int(rule.h)
@@ -59,7 +60,7 @@ def declare_polyhedral_slack(d: Declaration, rule: Polyhedron) -> Any:
 
 
 def encode_polyhedral_slack(d: Declaration, rule: Polyhedron, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A start from hyperplanes: renumbered so that the first points use the first ones, with slack and assignment."""
+    """A start from hyperplanes, reordered so that outside point l uses one of hyperplanes 1..l, with slack and assignment."""
     if "v" not in values or "g" not in values or not d.builder.has("slack"):
         return {}
     X, inside = _points(d, rule)
@@ -80,14 +81,14 @@ def encode_polyhedral_slack(d: Declaration, rule: Polyhedron, values: Mapping[st
     return start
 
 
-def _points(d: Declaration, rule: Polyhedron) -> tuple[Array, Any]:
-    X = d.points.X.toarray() if sp.issparse(d.points.X) else d.points.X
+def _points(d: Declaration, rule: Polyhedron) -> tuple[Array, Mask]:
+    """The points, and which of them are to lie inside."""
     inside = d.points.y_pm1 > 0 if rule.inside == "positive" else d.points.y_pm1 < 0
-    return np.asarray(X, dtype=np.float64), inside
+    return d.points.dense(), inside
 
 
 def _beyond(d: Declaration, X: Array, j: int) -> Affine:
-    """v_j.x - g_j for every point, with only hyperplane j's columns stored."""
+    """v_j.x - g_j for every point x, as a sparse expression in the columns of hyperplane j."""
     n, width = X.shape
     v, g = d.builder["v"], d.builder["g"]
     h = v.shape[0]
@@ -99,8 +100,8 @@ def _beyond(d: Declaration, X: Array, j: int) -> Affine:
     return Affine(terms, np.zeros(n), (n,))
 
 
-def _big_m(d: Declaration, rule: Polyhedron, X: Array, inside: Any) -> Array:
-    """The limit of the module's docstring for each outside point; infinite without a box, a penalty, or with constraints."""
+def _big_m(d: Declaration, rule: Polyhedron, X: Array, inside: Mask) -> Array:
+    """The big-M of each outside point (see the module); inf with constraints, and without a box or an L1 penalty."""
     A, B = X[inside], X[~inside]
     if d.model.constraints:
         return np.full(len(B), np.inf)
@@ -115,8 +116,6 @@ def _big_m(d: Declaration, rule: Polyhedron, X: Array, inside: Any) -> Array:
 
 def l1_radius(d: Declaration) -> float | None:
     """R with |V|_1 <= R at every optimum, from an L1 penalty; None without one."""
-    from .penalties import L1
-
     price = sum(coefficient for coefficient, term in d.model.terms if isinstance(term, L1))
     if price <= 0:
         return None

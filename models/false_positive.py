@@ -14,15 +14,16 @@ from ..arrays import Array
 from ..checks import is_number
 from ..errors import InvalidInputError, UnsupportedProgramError
 from ..modelling.builder import Builder
-from ..modelling.data import row_blocks
 from ..modelling.model import Model
 from ..modelling.problem import AsStated
 from ..modelling.program import Program
+from ..modelling.row_blocks import row_blocks
 from ..protocol.result import Values
-from .constraints import FalsePositiveRate
-from .losses import TopKRanking, ZeroOne, ranking_loss
 from .penalties import L2
+from .rate_constraints import FalsePositiveRate
 from .rules import Linear
+from .topk_ranking import TopKRanking, ranking_loss
+from .zero_one_loss import ZeroOne
 
 
 def number_of_top(tau: float, negatives: float) -> float:
@@ -56,7 +57,7 @@ def tau_fpl(X: Any, y: Any, tau: float = 0.05, R: float = 1e-3, **data: Any) -> 
     bare = Model(X, y, rule=Linear(intercept=False), minimize=L2(), **data)
     negatives = float(bare.weights[~bare.data.positive].sum())
     loss = TopKRanking(number_of_top(tau, negatives))
-    return Model._from_parts(bare.data, bare.rule, 0.5 * R * L2() + loss, (), "tau_fpl")
+    return Model.from_data(bare.data, rule=bare.rule, minimize=0.5 * R * L2() + loss, name="tau_fpl")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,10 @@ from scipy.spatial.distance import cdist
 from ..arrays import Array
 from ..checks import is_whole_number
 from ..errors import InvalidInputError
+from ..modelling.algebra import Constraint
 from ..modelling.data import Data, check_one_class
-from ..modelling.model import Constraint, Declaration, Model
+from ..modelling.declaration import Declaration
+from ..modelling.model import Model
 from .penalties import L2
 from .rules import Linear
 

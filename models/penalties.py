@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..modelling.model import Declaration, Model, Term
+from ..modelling.algebra import Term
+from ..modelling.declaration import Declaration
+from ..modelling.model import Model
 
 
 def _penalised(model: Model, values: Mapping[str, Any]) -> Any:

@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Array, Mask, Positions
-from ..modelling.program import Block, Program
+from ..modelling.blocks import Block
+from ..modelling.program import Program
 
 
 class PointSets(NamedTuple):

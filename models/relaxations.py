@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..modelling.algebra import Constraint, LinearConstraint, Term
+from ..modelling.declaration import Declaration
 from ..modelling.expression import Rows
-from ..modelling.model import Constraint, Declaration, LinearConstraint, Model, Term
-from .constraints import Bounds, FalseNegativeRate, FalsePositiveRate, MaxFeatures, Monotone, RateParity
-from .error_indicators import zero_one_margin
-from .losses import ZeroOne
+from ..modelling.model import Model
+from .coefficient_constraints import Bounds, MaxFeatures, Monotone
 from .penalties import L0
+from .rate_constraints import FalseNegativeRate, FalsePositiveRate, RateParity
+from .zero_one_loss import ZeroOne, zero_one_margin
 
 
 @dataclass(frozen=True, eq=False)

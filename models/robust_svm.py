@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array
 from ..checks import is_number
 from ..errors import InvalidInputError
+from ..modelling.algebra import Rule
 from ..modelling.builder import Builder
 from ..modelling.data import check_data
-from ..modelling.model import Model, Rule
+from ..modelling.model import Model
 from ..modelling.problem import AsStated
 from ..modelling.program import Program
 from ..protocol.result import Values
-from .losses import Ramp, check_ramp
 from .penalties import L2
+from .ramp import Ramp, check_ramp
 from .rules import Kernel, Linear
 
 

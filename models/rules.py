@@ -1,4 +1,4 @@
-"""Rules: the shape of the classifier."""
+"""Rules: the form of the classifier's score. Polyhedra and kernels; the linear rule is in modelling/linear.py."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import numpy as np
 from ..arrays import Array
 from ..checks import is_whole_number
 from ..errors import InvalidInputError
+from ..modelling.algebra import Rule
 from ..modelling.data import Data
+from ..modelling.declaration import Declaration
 from ..modelling.expression import Affine, Variables
 from ..modelling.linear import Linear
-from ..modelling.model import Declaration, Model, Rule
+from ..modelling.model import Model
 from ..protocol.result import Values
 
 __all__ = ["Kernel", "Linear", "Polyhedron"]
@@ -113,8 +115,8 @@ class Kernel(Rule):
                 K = (gamma * K + self.coef0) ** self.degree
             elif self.kernel == "rbf":
                 K *= -2.0
-                K += _squared_norms(X)[:, None]
-                K += _squared_norms(points)
+                K += squared_norms(X)[:, None]
+                K += squared_norms(points)
                 np.maximum(K, 0.0, out=K)
                 K *= -gamma
                 np.exp(K, out=K)
@@ -196,6 +198,7 @@ def not_positive_semidefinite(eigenvalue: float | None = None) -> InvalidInputEr
     )
 
 
-def _squared_norms(X: Any) -> Array:
+def squared_norms(X: Any) -> Array:
+    """|x|^2 for each row x of X, dense or sparse."""
     squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
     return np.asarray(squares, dtype=np.float64).ravel()

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..checks import finite_vector, positive_integer
 from ..modelling.builder import Builder
-from ..modelling.data import finite_vector, positive_integer
 from ..modelling.problem import AsStated
 from ..modelling.program import Program
 from ..protocol.result import Values

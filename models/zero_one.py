@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..modelling.model import Constraint, Model
-from .losses import ZeroOne
+from ..modelling.algebra import Constraint
+from ..modelling.model import Model
 from .rules import Linear
+from .zero_one_loss import ZeroOne
 
 
 def zero_one(
@@ -25,7 +26,7 @@ def zero_one(
     Variables   w in R^d, b, error_i in {0, 1}
     Minimise    sum_i c_i error_i
     Subject to  error_i = 0  implies  y_i (w.x_i + b) >= 1
-                |w_j| <= K / max_i |x_ij - mean_j|,   |b + w.mean| <= R + 1       (normalisation; see models/error_indicators.py)
+                |w_j| <= K / max_i |x_ij - mean_j|,   |b + w.mean| <= R + 1       (normalisation; see models/normalisation.py)
     Size        n + d + 1 columns (n binary), n + 2 rows (n with an indicator)
     Reference   T. T. Nguyen, S. Sanner: Algorithms for Direct 0-1 Loss Optimization in Binary Classification.
                 ICML 2013, problem (8).

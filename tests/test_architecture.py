@@ -28,7 +28,7 @@ SOLVED = STATED | TOOLS | {"methods", "checker", "files", "bridges", "solving"}
 ALLOWED = {
     "errors": set(),
     "arrays": set(),
-    "checks": set(),
+    "checks": {"errors"},
     "version": set(),
     "protocol": LEAVES,
     "modelling": BASE,

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..backends.highs_iis import find_conflict
 from ..errors import InvalidInputError
-from ..modelling.model import Constraint, Model, Objective
+from ..modelling.algebra import Constraint, Objective
+from ..modelling.model import Model
 from ..modelling.problem import AsStated
 from ..modelling.program import Program
-from ..models.constraints import FalseNegativeRate, FalsePositiveRate, MaxFeatures
+from ..models.coefficient_constraints import MaxFeatures
+from ..models.rate_constraints import FalseNegativeRate, FalsePositiveRate
 from ..models.relaxations import relaxation
 from ..protocol.result import Status, Values
 from ..protocol.run import Run
@@ -108,7 +110,9 @@ def _explain_program(program: Program, run: Run) -> Explanation:
 
 
 def _with(problem: Model, objective: Objective, constraints: list[Constraint]) -> Model:
-    return Model._from_parts(problem.data, problem.rule, objective, tuple(constraints), problem.name)
+    return Model.from_data(
+        problem.data, rule=problem.rule, minimize=objective, subject_to=tuple(constraints), name=problem.name
+    )
 
 
 def _feasible(problem: Any, run: Run) -> bool | None:

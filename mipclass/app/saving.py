@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from ..certificates.certificate import Certificate
 from ..errors import InvalidInputError, ReadError
 from ..estimators import ESTIMATORS
-from ..modelling.model import Constraint
+from ..modelling.algebra import Constraint
 from ..protocol.result import Result, Status
 from .fitted_table import FittedTable
 

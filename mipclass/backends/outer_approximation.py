@@ -22,7 +22,8 @@ import scipy.sparse as sp
 
 from ..arrays import Array
 from ..errors import UnsupportedProgramError
-from ..modelling.program import Block, Program
+from ..modelling.blocks import Block
+from ..modelling.program import Program
 from ..protocol.hooks import Hooks
 from ..protocol.result import Status, relative_gap
 from ..protocol.run import Run

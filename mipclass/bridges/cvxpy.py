@@ -19,8 +19,9 @@ import scipy.sparse as sp
 
 from ..arrays import Array
 from ..errors import InvalidInputError, UnsupportedProgramError
+from ..modelling.blocks import Block
 from ..modelling.problem import AsStated
-from ..modelling.program import Block, Program
+from ..modelling.program import Program
 from ..protocol.result import Values
 from ..reductions.indicator_to_bigm import IndicatorToBigM
 

@@ -145,8 +145,8 @@ class MarginStatement:
 
 def statement_of(model: Any) -> Statement:
     """The statement of a Model with one ZeroOne loss; InvalidInputError names what it has beyond that."""
-    from ..models.losses import ZeroOne
     from ..models.rules import Linear
+    from ..models.zero_one_loss import ZeroOne
 
     loss = model.term(ZeroOne)
     if loss is None or len(model.terms) != 1 or not isinstance(model.rule, Linear):

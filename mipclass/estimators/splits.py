@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arrays import Array, Positions
-from ..modelling.data import row_blocks
+from ..modelling.row_blocks import row_blocks
 
 
 def row_hashes(X: Any) -> NDArray[np.uint64]:

@@ -23,7 +23,7 @@ from ..analysis.thresholds import (
 from ..arrays import Array
 from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError, MipclassWarning
-from ..modelling.data import is_lazy, row_blocks
+from ..modelling.row_blocks import is_lazy, row_blocks
 from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
 from ..protocol.result import Result
 from ..solving.driver import solve

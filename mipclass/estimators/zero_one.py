@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 
 from ..checks import is_whole_number
 from ..errors import InvalidInputError
-from ..modelling.model import Constraint, Model
+from ..modelling.algebra import Constraint
+from ..modelling.model import Model
 from ..models.zero_one import zero_one
 from ..protocol.result import Result
 from ..protocol.run import Run

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 
-from ..modelling.program import Block
+from ..modelling.blocks import Block
 
 LONGEST = 96
 OBJECTIVE = "obj"

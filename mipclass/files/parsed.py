@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..modelling.program import Block, Indicators, Program
+from ..modelling.blocks import Block
+from ..modelling.indicators import Indicators
+from ..modelling.program import Program
 from ..reductions.constant_to_column import COLUMN
 from .digits import INFINITE
 

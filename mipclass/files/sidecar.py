@@ -20,7 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import MipclassWarning
-from ..modelling.program import Block, Indicators, Program
+from ..modelling.blocks import Block
+from ..modelling.indicators import Indicators
+from ..modelling.program import Program
 from .portable import Portable
 
 FORMAT = "mipclass names"

@@ -1,15 +1,15 @@
-"""The parts a Model is made of: Rule, Term and their weighted sum, Constraint. Concrete ones live in mipclass.models.
+"""The parts of a Model: Rule, Term and their weighted sum, Constraint. The concrete ones are in mipclass.models.
 
-A *Rule* declares the variables of the classifier and its scores, a *Term* adds something to the objective, a *Constraint*
-adds rows. Each can also be evaluated from the decoded values alone, so that every claimed objective is recounted from the
-data and not taken from the solver.
+A *Rule* declares the variables of the classifier and its scores, a *Term* adds to the objective, a *Constraint* adds rows
+or bounds. Each can also be evaluated from decoded values and the data, so that every objective and every constraint of a
+result is recounted instead of taken from the solver.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,15 +24,20 @@ from .data import Data
 from .expression import Affine, Rows
 
 if TYPE_CHECKING:
-    from .model import Declaration, Model
+    from .declaration import Declaration
+    from .model import Model
 
 
 ROW_TOLERANCE = 1e-6
-"""A row of a user's holds when it is missed by no more than this part of what it adds up, as solvers see it."""
+"""A user's row counts as satisfied when its violation is at most this fraction of the sizes that it adds up; backends
+satisfy rows to about 1e-6, their default feasibility tolerance."""
+
+ROWS_SHOWN = 3
+"""The formula of a user's constraint shows this many of its rows."""
 
 
 class Rule(ABC):
-    """A classifier's shape. `scores(values, X) > 0` predicts the positive class."""
+    """The form of a classifier's score. `scores(values, X) > 0` predicts the positive class."""
 
     @abstractmethod
     def variables(self, data: Data) -> dict[str, Affine]:
@@ -44,15 +49,15 @@ class Rule(ABC):
 
     @abstractmethod
     def scores(self, values: Mapping[str, Any], X: Any) -> Array:
-        """Decision scores of points X."""
+        """The scores of the points X at decoded values."""
 
     def decode(self, d: Declaration, values: Values) -> Values:
-        """What users see, from all variables of the program."""
+        """The values that users see, from the values of all variables of the program."""
         return {name: values[name] for name in self.variables(d.data) if name in values}
 
     @property
     def penalised(self) -> tuple[str, ...]:
-        """Names of the variables that penalties speak of."""
+        """Names of the variables that penalties charge for."""
         return ("w",)
 
     def squared_norm(self, model: Model, values: Mapping[str, Any]) -> float:
@@ -64,6 +69,7 @@ class Rule(ABC):
         """The score in plain text, e.g. 'w.x + b'."""
 
     def latex(self) -> str:
+        """The score in LaTeX."""
         return _text(self.formula())
 
 
@@ -71,28 +77,30 @@ class Term(ABC):
     """A loss or a penalty. Terms add and scale: `0.5 * L2() + C * Hinge()`."""
 
     is_loss: ClassVar[bool] = True
-    """It measures the fit to the data (a penalty does not)."""
+    """The term measures the fit to the data (a penalty does not)."""
     is_scale_free: bool = False
-    """Its value does not change when the rule is multiplied by a positive number."""
+    """The value does not change when the rule is multiplied by a positive number."""
     merges_points: ClassVar[bool] = False
-    """A weighted sum over points, so that equal points with equal labels may become one of summed weight."""
+    """The term is a weighted sum over points, so that equal points with equal labels may become one of summed weight."""
 
     @abstractmethod
     def declare(self, d: Declaration, coefficient: float) -> None:
-        """Add `coefficient` times this term to `d.builder`'s objective, with what variables and rows it needs."""
+        """Add `coefficient` times this term to the objective of `d.builder`, with the variables and rows that it needs."""
 
     @abstractmethod
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
-        """The term at decoded values, from the data."""
+        """The term at decoded values, computed from the data."""
 
     @abstractmethod
-    def formula(self) -> str: ...
+    def formula(self) -> str:
+        """The term in plain text, e.g. '|w|_1'."""
 
     def latex(self) -> str:
+        """The term in LaTeX."""
         return _text(self.formula())
 
     def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of the term's own variables (and rescaled ones of the rule) for a warm start."""
+        """Values of the term's own variables, and rescaled values of the rule's, for a warm start."""
         return {}
 
     def __add__(self, other: Any) -> Objective:
@@ -109,7 +117,7 @@ class Term(ABC):
 
 @dataclass(frozen=True)
 class Objective:
-    """A weighted sum of terms."""
+    """sum_k coefficient_k term_k, with coefficients >= 0."""
 
     terms: tuple[tuple[float, Term], ...]
 
@@ -137,66 +145,75 @@ class Objective:
     __rmul__ = __mul__
 
     def formula(self) -> str:
+        """The sum in plain text."""
         parts = [term.formula() if c == 1 else f"{c:g} {term.formula()}" for c, term in self.terms]
         return " + ".join(parts)
 
     def latex(self) -> str:
+        """The sum in LaTeX."""
         return " + ".join(term.latex() if c == 1 else rf"{c:g}\, {term.latex()}" for c, term in self.terms)
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorLimit:
-    """sum_i coefficients_i error_i <= at_most, where error_i is 1 when point i is wrong."""
+    """sum_i coefficients_i error_i <= at_most, where error_i is 1 when point i is misclassified, else 0."""
 
     coefficients: Array
     at_most: float
 
 
 class Constraint(ABC):
-    """A side constraint. Methods read `error_limits` and `weight_rows`; backends get `declare`."""
+    """A side constraint. Methods read `error_limits` and `weight_rows`; the program is written by `declare`."""
 
     is_homogeneous: bool = True
-    """It holds for c * (w, b) whenever it holds for (w, b), c > 0; only such constraints fit a scale-free loss."""
+    """The constraint holds for c (w, b), c > 0, whenever it holds for (w, b); a scale-free loss needs this."""
     two_sided: bool = False
-    """It could gain from a correct point that is called wrong, so an error must imply a wrong point too."""
+    """Setting error_i = 1 for a correct point could help to satisfy the constraint, so that the program must forbid it."""
 
     @abstractmethod
-    def declare(self, d: Declaration) -> None: ...
+    def declare(self, d: Declaration) -> None:
+        """Add the rows and bounds of the constraint to `d.builder`."""
 
     @abstractmethod
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
-        """By how much decoded values break it, recounted from the data; 0 when they do not."""
+        """The violation at decoded values, computed from the data; 0 when the constraint holds."""
 
     @abstractmethod
-    def formula(self) -> str: ...
+    def formula(self) -> str:
+        """The constraint in plain text, e.g. 'false-positive rate <= 0.05'."""
 
     def latex(self) -> str:
+        """The constraint in LaTeX."""
         return _text(self.formula())
 
     def error_limits(self, model: Model) -> list[ErrorLimit] | None:
-        """The constraint as limits on errors alone, or None when it is not of that kind."""
+        """The constraint as limits on errors only, or None when it is not of that kind."""
         return None
 
     def weight_rows(self, model: Model) -> list[Rows] | None:
-        """The constraint as linear rows over the rule's variables alone, or None when it is not of that kind."""
+        """The constraint as linear rows on the rule's variables only, or None when it is not of that kind."""
+        return None
+
+    def weight_box(self, data: Data) -> tuple[Array, Array] | None:
+        """(lower, upper) bounds that the constraint puts on w, one per feature, or None when it gives no bounds."""
         return None
 
     @property
     def speaks_of(self) -> tuple[str, ...]:
-        """Names of the rule's variables without which it makes no sense."""
+        """Names of the rule's variables that the constraint uses; a rule without them is refused."""
         return ()
 
     def check(self, data: Data) -> None:
-        """Refuse what does not fit the data (unknown feature names, groups of wrong length)."""
+        """Raise InvalidInputError when the constraint does not fit the data: unknown features, wrong number of labels."""
 
     def groups(self, data: Data) -> NDArray[Any] | None:
-        """A label for each point that keeps equal points of different labels apart, or None."""
+        """One label per point; equal points with different labels are not merged. None when there are no labels."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class LinearConstraint(Constraint):
-    """Rows over the rule's variables that a user wrote, such as `problem.w["age"] >= 0`."""
+    """Rows on the rule's variables that a user wrote, such as `problem.w["age"] >= 0`."""
 
     rows: Rows
 
@@ -217,7 +234,7 @@ class LinearConstraint(Constraint):
         return worst if worst > ROW_TOLERANCE * self._scale(values) else 0.0
 
     def _scale(self, values: Mapping[str, Any]) -> float:
-        """The size of what is added up in a row; rows with a number in them are measured in units of at least one."""
+        """The largest sum_j |a_j| max |v| over rows; at least 1 for rows with a constant, which has a scale of its own."""
         terms = self.rows.expression.terms.items()
         sizes = [np.abs(M).sum(axis=1).max() * np.abs(values[block.name]).max(initial=0.0) for block, M in terms]
         return float(max([0.0 if self.is_homogeneous else 1.0, *sizes]))
@@ -226,13 +243,38 @@ class LinearConstraint(Constraint):
         return [self.rows]
 
     def formula(self) -> str:
-        shown = 3
-        texts = [self.rows.text(k) for k in range(min(shown, self.rows.expression.size))]
-        more = self.rows.expression.size - shown
+        size = self.rows.expression.size
+        texts = [self.rows.text(k) for k in range(min(ROWS_SHOWN, size))]
+        more = size - ROWS_SHOWN
         return "; ".join(texts) + (f"; and {more} more rows" if more > 0 else "")
 
 
+def as_objective(minimize: Any) -> Objective:
+    """A term or a weighted sum of terms, as a weighted sum."""
+    if isinstance(minimize, Term):
+        return Objective(((1.0, minimize),))
+    if isinstance(minimize, Objective):
+        return minimize
+    raise InvalidInputError(f"minimize takes a loss, a penalty or a sum of them; got {type(minimize).__name__}.")
+
+
+def as_constraints(given: Any) -> tuple[Constraint, ...]:
+    """One constraint or comparison, or several, as a tuple of constraints."""
+    items: Iterable[Any] = [given] if isinstance(given, Constraint | Rows) or not isinstance(given, Iterable) else given
+    made: list[Constraint] = []
+    for item in items:
+        if isinstance(item, Rows):
+            made.append(LinearConstraint(item))
+        elif isinstance(item, Constraint):
+            made.append(item)
+        else:
+            raise InvalidInputError(
+                f"subject_to takes constraints or comparisons such as problem.w['age'] >= 0; got {type(item).__name__}."
+            )
+    return tuple(made)
+
+
 def _text(words: str) -> str:
-    """Plain words inside a formula."""
+    """Plain text for use inside a LaTeX formula."""
     plain = words.replace("\\", " ").replace("^", " ")
     return r"\text{" + re.sub(r"([{}_%#&$])", r"\\\1", plain) + "}"

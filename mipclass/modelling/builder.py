@@ -10,8 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
+from .blocks import Block
 from .expression import Affine, Rows, Variables
-from .program import Block, Indicators, Program
+from .indicators import Indicators
+from .program import Program
 
 Labels = Sequence[Any] | NDArray[Any] | None
 

@@ -1,8 +1,12 @@
-"""The training data of one problem, checked once at the door."""
+"""Data: the points, labels, weights and names of one problem, validated once.
+
+Every later step (points.py, declaration.py, the methods) may rely on finite float64 numbers, labels -1 and +1, weights
+>= 0 and distinct feature names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
-from ..checks import is_whole_number
+from ..arrays import Array, Mask
 from ..errors import InvalidInputError
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """X (n x d, dense or CSR, float64), labels as -1/+1, weights (sample x class), and the user's names.
+    """X (n x d, dense or CSR, float64), labels -1 and +1, weights (sample weight times class weight), and names.
 
     `classes[1]` is the positive class: the larger label in sort order, or `pos_label`. `class_weights` are the factors
-    of (negative, positive) points that `weights` already contain; losses that are class means need them apart.
+    of the (negative, positive) class, which `weights` already contain; losses that are class means need them separately.
     """
 
     X: Any
@@ -32,14 +35,17 @@ class Data:
 
     @property
     def n(self) -> int:
+        """The number of points."""
         return int(self.X.shape[0])
 
     @property
     def d(self) -> int:
+        """The number of features."""
         return int(self.X.shape[1])
 
     @property
-    def positive(self) -> NDArray[np.bool_]:
+    def positive(self) -> Mask:
+        """Which points belong to the positive class."""
         return self.y_pm1 > 0
 
 
@@ -52,7 +58,7 @@ def check_data(
     feature_names: Sequence[str] | None = None,
     pos_label: Any = None,
 ) -> Data:
-    """Validate everything about the data, with one clear sentence for each thing that can be wrong."""
+    """Validate X, y, weights and names; InvalidInputError says in one sentence what is wrong and what to do."""
     names = _feature_names(X, feature_names)
     matrix = _matrix(X)
     n, d = matrix.shape
@@ -71,7 +77,7 @@ def check_data(
 def check_one_class(
     X: Any, *, sample_weight: ArrayLike | None = None, feature_names: Sequence[str] | None = None
 ) -> Data:
-    """Points of a single class, all positive; the same checks of X, weights and names."""
+    """Validate points of a single class, all labelled +1, with the same checks of X, weights and names."""
     names = _feature_names(X, feature_names)
     matrix = _matrix(X)
     n, d = matrix.shape
@@ -84,7 +90,9 @@ def check_one_class(
 
 def _check_names(names: tuple[str, ...] | None, d: int) -> None:
     if names is not None and len(names) != d:
-        raise InvalidInputError(f"feature_names has {len(names)} names but X has {d} columns.")
+        raise InvalidInputError(
+            f"feature_names has {len(names)} names but X has {d} columns; give one name per column."
+        )
     if names is not None and len(set(names)) != d:
         raise InvalidInputError("feature_names repeats a name; every feature needs its own.")
 
@@ -194,60 +202,3 @@ def _class_weights(
     if not all(0 <= factor < np.inf for factor in factors):
         raise InvalidInputError(f"class_weight must hold finite weights >= 0; got {dict(class_weight)!r}.")
     return factors
-
-
-BLOCK_BYTES = 1 << 22
-"""Rows are read or upcast in pieces of about this size."""
-
-
-def is_lazy(X: Any) -> bool:
-    """X is a Dask array: rows have to be computed before they can be used."""
-    return hasattr(X, "dask") and hasattr(X, "blocks")
-
-
-def row_blocks(X: Any) -> Iterator[tuple[slice, Array]]:
-    """(rows, their values in float64) from top to bottom, of a dense array, a memory map or a Dask array.
-
-    A Dask array is read chunk by chunk along its rows; nothing else of it is held.
-    """
-    if is_lazy(X):
-        start = 0
-        for chunk in range(X.numblocks[0]):
-            values = np.asarray(X.blocks[chunk].compute(scheduler="synchronous"), dtype=np.float64)
-            yield slice(start, start + len(values)), values
-            start += len(values)
-        return
-    step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, min(start + step, X.shape[0]))
-        yield rows, np.asarray(X[rows], dtype=np.float64)
-
-
-def finite_vector(name: str, value: ArrayLike) -> NDArray[Any]:
-    """A contiguous vector of finite float64 or float32 numbers, the input itself where it is one; or a clear error."""
-    array = np.asarray(value)
-    if array.dtype != np.float32:
-        try:
-            array = array.astype(np.float64, copy=False)
-        except (TypeError, ValueError) as err:
-            raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.") from err
-    if array.ndim != 1 or array.size == 0:
-        raise InvalidInputError(
-            f"{name} must be a one-dimensional array with at least one entry; got shape {array.shape}."
-        )
-    # A finite sum proves all entries finite in one pass; an overflowing sum of finite entries needs the longer look.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(array.sum(dtype=np.float64))
-    if suspicious and not np.isfinite(array).all():
-        at = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise InvalidInputError(
-            f"{name} must be finite; entry {at} is {array[at]}. Remove or impute such entries first."
-        )
-    return np.ascontiguousarray(array)
-
-
-def positive_integer(name: str, value: Any) -> int:
-    """A whole number >= 1, or a clear error."""
-    if not is_whole_number(value) or value < 1:
-        raise InvalidInputError(f"{name} must be an integer >= 1; got {value!r}.")
-    return int(value)

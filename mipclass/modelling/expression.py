@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
-from .program import Block
+from .blocks import Block
 
 Matrix = Any  # an NDArray of float64 with two axes, or a csr_array
 Labels = tuple[tuple[str, ...] | None, ...]

@@ -16,7 +16,7 @@ from .data import Data
 from .expression import Affine, Variables
 
 if TYPE_CHECKING:
-    from .model import Declaration
+    from .declaration import Declaration
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,17 @@
-"""Model: data + rule + terms + constraints, declared; it becomes a Program and reads a solution back.
+"""Model: data, a rule, terms and constraints; it becomes a Program and reads a solution back.
 
     minimise    sum_k coefficient_k term_k(rule; X, y)
     subject to  constraints on the rule and on its errors
 
-The parts are small classes (mipclass/modelling/algebra.py has their bases, mipclass.models the concrete ones).
+The bases of rules, terms and constraints are in algebra.py, the concrete ones in mipclass.models. declaration.py holds
+the state while they write themselves into a Builder, model_text.py prints a Model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,66 +20,25 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Array
 from ..errors import InvalidInputError
 from ..protocol.result import Values
-from .algebra import Constraint, ErrorLimit, LinearConstraint, Objective, Rule, Term
-from .builder import Builder
+from . import model_text
+from .algebra import Constraint, ErrorLimit, Objective, Rule, Term, as_constraints, as_objective
 from .data import Data, check_data
+from .declaration import Declaration
 from .expression import Affine, Rows, Variables
 from .linear import Linear
 from .points import Points, as_given, merged
 from .program import Program
 
-__all__ = [
-    "Constraint",
-    "Declaration",
-    "ErrorLimit",
-    "LinearConstraint",
-    "Model",
-    "Objective",
-    "Points",
-    "Rule",
-    "Term",
-]
-
-
-class Declaration:
-    """The state while a Model is being written into a Builder; parts share what they declare here."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.data = model.data
-        self.builder = Builder(model.name)
-        self.points = model.points
-        self.scores: Affine | None = None
-        self.notes: list[str] = []
-        self.units: dict[str, Any] = {}
-        self._row_names: set[str] = set()
-
-    @property
-    def margins(self) -> Affine:
-        """y_i times the score of each point."""
-        if self.scores is None:
-            raise InvalidInputError(
-                f"rule {type(self.model.rule).__name__} has no single affine score, which this term or constraint needs; "
-                "use rule=Linear()."
-            )
-        return self.points.y_pm1 * self.scores
-
-    def fresh_row_name(self, name: str) -> str:
-        k, candidate = 1, name
-        while candidate in self._row_names:
-            k += 1
-            candidate = f"{name}{k}"
-        self._row_names.add(candidate)
-        return candidate
+Kind = TypeVar("Kind", bound=Term)
 
 
 class Model:
-    """A classification problem as a mathematical program. See the module's docstring.
+    """A classification problem as a mathematical program: minimise terms of a rule subject to constraints.
 
     Parameters
     ----------
     X : (n, d) numbers, dense or sparse, or a data frame.   y : n labels of two kinds.
-    rule : the classifier's shape, `Linear()` by default.
+    rule : the form of the classifier's score, `Linear()` by default.
     minimize : a term or a weighted sum of terms.
     subject_to : constraints, or comparisons such as `problem.w["age"] >= 0`.
     sample_weight, class_weight, feature_names, pos_label : as in scikit-learn.
@@ -115,7 +74,7 @@ class Model:
             feature_names=feature_names,
             pos_label=pos_label,
         )
-        self._set(Linear() if rule is None else rule, _objective(minimize), _constraints(subject_to), name)
+        self._set(Linear() if rule is None else rule, as_objective(minimize), as_constraints(subject_to), name)
 
     @classmethod
     def from_data(
@@ -127,16 +86,10 @@ class Model:
         subject_to: Constraint | Rows | Sequence[Constraint | Rows] = (),
         name: str = "model",
     ) -> Model:
-        """A Model of data that were checked already, e.g. of a single class."""
-        return cls._from_parts(data, rule, _objective(minimize), _constraints(subject_to), name)
-
-    @classmethod
-    def _from_parts(
-        cls, data: Data, rule: Rule, objective: Objective, constraints: tuple[Constraint, ...], name: str
-    ) -> Model:
+        """A Model of data that were checked already; they may have a single class (see `check_one_class`)."""
         model = cls.__new__(cls)
         model.data = data
-        model._set(rule, objective, constraints, name)
+        model._set(rule, as_objective(minimize), as_constraints(subject_to), name)
         return model
 
     def _set(self, rule: Rule, objective: Objective, constraints: tuple[Constraint, ...], name: str) -> None:
@@ -157,7 +110,7 @@ class Model:
         self._declared: tuple[Declaration, Program] | None = None
 
     def _check_scale(self) -> None:
-        """A scale-free loss fixes the rule only up to a factor, so every companion must be indifferent to it too."""
+        """A scale-free loss fixes the rule only up to a factor, so no other part may depend on that factor."""
         free = [term for _, term in self.objective.terms if term.is_scale_free and term.is_loss]
         if not free:
             return
@@ -173,9 +126,9 @@ class Model:
 
     @property
     def is_scale_free(self) -> bool:
-        """Nothing in it changes when the rule is multiplied by a positive number, so the scale may be normalised.
+        """No term or constraint changes when the rule is multiplied by a positive number, so that its scale may be fixed.
 
-        A loss of weight zero still says what an error is, and with it the scale.
+        A loss of weight zero counts too: it defines what an error is, and margin=1 defines it at one scale.
         """
         terms = [term for coefficient, term in self.terms if coefficient > 0 or term.is_loss]
         return all(term.is_scale_free for term in terms) and all(c.is_homogeneous for c in self.constraints)
@@ -184,31 +137,37 @@ class Model:
 
     @property
     def X(self) -> Any:
+        """The points, one per row, dense or CSR."""
         return self.data.X
 
     @property
     def y_pm1(self) -> Array:
+        """The labels as -1 and +1; +1 is the positive class `classes[1]`."""
         return self.data.y_pm1
 
     @property
     def weights(self) -> Array:
+        """The weight of each point: sample weight times class weight."""
         return self.data.weights
 
     @property
     def feature_names(self) -> tuple[str, ...]:
+        """The name of each column of X."""
         return self.data.feature_names
 
     @property
     def classes(self) -> NDArray[Any]:
+        """The two labels as the user wrote them: (negative, positive)."""
         return self.data.classes
 
     @property
     def terms(self) -> tuple[tuple[float, Term], ...]:
+        """The objective as pairs (coefficient, term)."""
         return self.objective.terms
 
     @property
     def points(self) -> Points:
-        """The points that the program speaks of: merged when every loss allows it, else the data as they are."""
+        """The points of the program: equal ones are merged when every term allows it; otherwise every data row is one."""
         if self._points is None:
             if all(term.merges_points for _, term in self.terms):
                 groups = [constraint.groups(self.data) for constraint in self.constraints]
@@ -221,8 +180,12 @@ class Model:
 
     def subject_to(self, *constraints: Constraint | Rows) -> Model:
         """A new Model with further constraints."""
-        return self._from_parts(
-            self.data, self.rule, self.objective, self.constraints + _constraints(constraints), self.name
+        return self.from_data(
+            self.data,
+            rule=self.rule,
+            minimize=self.objective,
+            subject_to=self.constraints + as_constraints(constraints),
+            name=self.name,
         )
 
     def variable(self, name: str) -> Affine:
@@ -234,10 +197,12 @@ class Model:
 
     @property
     def w(self) -> Variables:
+        """The rule's weights, indexed by feature name or position."""
         return cast(Variables, self.variable("w"))
 
     @property
     def b(self) -> Affine:
+        """The rule's offset."""
         return self.variable("b")
 
     # -- the way to a solver and back ---------------------------------------------------------------------------------
@@ -259,12 +224,12 @@ class Model:
         return self._declared
 
     def decode(self, x: Array) -> Values:
-        """The rule's values from a point of `program()`; ties are removed where the offset is free (see Linear)."""
+        """The rule's values at a point x of `program()`; a free offset is moved so that no point is tied (see Linear)."""
         d, program = self._declaration()
         return self.rule.decode(d, program.split(x))
 
     def encode(self, values: Mapping[str, Any]) -> Array:
-        """A start from decoded values: the rule's variables, and what each term can say of its own."""
+        """A start for `program()` from decoded values: the rule's variables and those that its terms can derive."""
         d, program = self._declaration()
         known = {block.name for block in program.variables}
         start = dict(values)
@@ -273,119 +238,85 @@ class Model:
         return program.join({name: value for name, value in start.items() if name in known})
 
     def basis(self) -> sp.csr_array | None:
-        """T with x = T x', in which the program is better conditioned; None when no part asked for it.
+        """T with x = T x', in which the program is better conditioned; None when no part asked for one.
 
-        `units` of the declaration hold w's units s and the point m around which scores are measured:
-        w = diag(s) w',  b = b' - m.w.
+        T expresses the `units` of the declaration, w = diag(units.w) w' and b = b' - units.mean.w. Integer weights or
+        offsets have to stay integers, so they are never rescaled.
         """
         d, program = self._declaration()
-        if not d.units or any(d.builder.has(name) and d.builder.is_integer(name) for name in ("w", "b")):
+        if d.units is None or any(d.builder.has(name) and d.builder.is_integer(name) for name in ("w", "b")):
             return None
         w = program.block("w")
         diagonal = np.ones(program.n_columns)
-        diagonal[w.slice] = d.units["w"]
+        diagonal[w.slice] = d.units.w
         T = sp.diags_array(diagonal, format="csr")
         if d.builder.has("b"):
             b = program.block("b").start
-            shift = -(d.units["mean"] * d.units["w"])
+            shift = -(d.units.mean * d.units.w)
             T = T + sp.csr_array((shift, (np.full(w.size, b), np.arange(w.start, w.stop))), shape=T.shape)
         return sp.csr_array(T)
 
     def scope(self) -> str:
-        """Within which limits an optimum of `program()` is an optimum of the problem; empty when there are none."""
+        """The limits within which an optimum of `program()` is an optimum of the problem; empty when there are none."""
         return "; ".join(self._declaration()[0].notes)
 
     def recount(self, values: Mapping[str, Any]) -> float:
-        """The objective of decoded values, from X and y."""
+        """The objective at decoded values, computed from X and y."""
         return float(sum(coefficient * term.value(self, values) for coefficient, term in self.terms))
 
     def violations(self, values: Mapping[str, Any]) -> dict[str, float]:
-        """By how much decoded values break each constraint, recounted from X and y; empty when none is broken."""
+        """The violation of each violated constraint at decoded values, computed from X and y, by its formula."""
         found = {c.formula(): c.violation(self, values) for c in self.constraints}
         return {name: amount for name, amount in found.items() if amount > 0}
 
     def scores(self, values: Mapping[str, Any], X: Any = None) -> Array:
+        """The rule's scores of the points X, by default of the training points."""
         return self.rule.scores(values, self.X if X is None else X)
 
     def margins(self, values: Mapping[str, Any]) -> Array:
+        """y_i times the score of each training point."""
         return self.y_pm1 * self.scores(values)
 
     def predict(self, values: Mapping[str, Any], X: Any = None) -> NDArray[Any]:
-        """Labels: positive iff the score is > 0."""
+        """The label of each point: `classes[1]` where the score is > 0, else `classes[0]`."""
         return self.classes[(self.scores(values, X) > 0).astype(np.intp)]
 
     def write(self, path: str | Path, *, indicators: str = "bigm") -> None:
-        """Write the program as an .lp or .mps file, indicators as big-M rows or natively."""
+        """Write the program as an .lp or .mps file, with indicators as big-M rows ("bigm") or as they are ("native")."""
         self.program().write(path, indicators=indicators)
 
-    # -- normal form for methods --------------------------------------------------------------------------------------
+    # -- what methods read of the problem -----------------------------------------------------------------------------
 
-    def term(self, kind: type) -> tuple[float, Any] | None:
-        """The coefficient and term of a kind, when there is exactly one of it."""
+    def term(self, kind: type[Kind]) -> tuple[float, Kind] | None:
+        """(coefficient, term) of the given class of terms, when the objective has exactly one; else None."""
         found = [(c, t) for c, t in self.terms if isinstance(t, kind)]
         return found[0] if len(found) == 1 else None
 
     def error_limits(self) -> list[ErrorLimit]:
-        """All constraints that speak of errors alone."""
+        """All constraints that limit errors only, as linear limits."""
         return [limit for c in self.constraints for limit in c.error_limits(self) or []]
 
     def weight_rows(self) -> list[Rows]:
-        """All constraints that speak of the rule's variables alone, as linear rows."""
+        """All constraints on the rule's variables only, as linear rows."""
         return [rows for c in self.constraints for rows in c.weight_rows(self) or []]
 
     def other_constraints(self) -> list[Constraint]:
-        """Constraints that are neither limits on errors nor linear rows on the rule."""
+        """The constraints that are neither limits on errors nor linear rows on the rule."""
         return [c for c in self.constraints if c.error_limits(self) is None and c.weight_rows(self) is None]
 
     # -- printing -----------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        n_positive = int(self.data.positive.sum())
-        lines = [
-            f"minimise    {self.objective.formula()}",
-            f"with        score = {self.rule.formula()}, positive class {self.classes[1]} when score > 0",
-        ]
-        lines += [f"{'subject to' if k == 0 else '':<12}{c.formula()}" for k, c in enumerate(self.constraints)]
-        lines.append(f"data        {self.data.n} points ({n_positive} positive) x {self.data.d} features")
-        return "\n".join(lines)
+        return model_text.plain_text(self)
 
     __repr__ = __str__
 
     def latex(self) -> str:
         """The problem as a LaTeX `aligned` block."""
-        lines = [rf"\min\quad & {self.objective.latex()}", rf"\text{{with}}\quad & f(x) = {self.rule.latex()}"]
-        for k, constraint in enumerate(self.constraints):
-            lead = r"\text{s.t.}" if k == 0 else ""
-            lines.append(rf"{lead}\quad & {constraint.latex()}")
-        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+        return model_text.latex(self)
 
     def _repr_latex_(self) -> str:
         return f"$$\n{self.latex()}\n$$"
 
     def _repr_html_(self) -> str:
-        lines = str(self).splitlines()
-        cells = (f"<tr><td>{escape(line[:12].strip())}</td><td>{escape(line[12:])}</td></tr>" for line in lines)
-        return f"<table>{''.join(cells)}</table>"
-
-
-def _objective(minimize: Any) -> Objective:
-    if isinstance(minimize, Term):
-        return Objective(((1.0, minimize),))
-    if isinstance(minimize, Objective):
-        return minimize
-    raise InvalidInputError(f"minimize takes a loss, a penalty or a sum of them; got {type(minimize).__name__}.")
-
-
-def _constraints(given: Any) -> tuple[Constraint, ...]:
-    items: Iterable[Any] = [given] if isinstance(given, Constraint | Rows) or not isinstance(given, Iterable) else given
-    made: list[Constraint] = []
-    for item in items:
-        if isinstance(item, Rows):
-            made.append(LinearConstraint(item))
-        elif isinstance(item, Constraint):
-            made.append(item)
-        else:
-            raise InvalidInputError(
-                f"subject_to takes constraints or comparisons such as problem.w['age'] >= 0; got {type(item).__name__}."
-            )
-    return tuple(made)
+        return model_text.html(self)

@@ -1,4 +1,7 @@
-"""The points a program speaks of: equal points with equal labels become one of summed weight."""
+"""Points: the distinct points of a program; equal points with equal labels become one of summed weight.
+
+n data rows in d columns are merged in O(n d log n) by sorting the bytes of (x, y, group labels).
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,39 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Index
 from .data import Data
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Distinct points of the data: equal points with equal labels (and group) are one, of summed weight.
+    """The points of a program, each standing for one or more data rows with equal x, label and group labels.
 
-    `first[k]` is the data row that stands for point k; `point_of[i]` is the point of data row i (-1 for weight zero).
+    `first[k]` is the first data row of point k; `point_of[i]` is the point of data row i, or -1 when its weight is zero.
     """
 
     X: Any
     y_pm1: Array
     weights: Array
-    first: NDArray[np.int64]
-    point_of: NDArray[np.int64]
+    first: Index
+    point_of: Index
 
     @property
     def n(self) -> int:
+        """The number of points."""
         return len(self.y_pm1)
+
+    def dense(self) -> Array:
+        """The points as a dense float64 array."""
+        return np.asarray(self.X.toarray() if sp.issparse(self.X) else self.X, dtype=np.float64)
+
+    def sums(self, values: Array) -> Array:
+        """For each point, the sum of `values` over the data rows that it stands for."""
+        kept = self.point_of >= 0
+        return np.bincount(self.point_of[kept], values[kept], self.n).astype(np.float64, copy=False)
 
 
 def as_given(data: Data) -> Points:
@@ -38,16 +52,16 @@ def as_given(data: Data) -> Points:
 
 
 def merged(data: Data, groups: Sequence[NDArray[Any]]) -> Points:
-    """Equal points with equal labels and group labels become one of summed weight; weight zero is removed."""
+    """Equal points with equal labels and group labels become one of summed weight; points of weight zero are left out."""
     kept = np.flatnonzero(data.weights > 0)
     X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
     keys = [X[kept], data.y_pm1[kept, None]]
     for labels in groups:
         keys.append(np.unique(labels, return_inverse=True)[1].reshape(-1, 1)[kept].astype(np.float64))
-    table = np.ascontiguousarray(np.hstack(keys)) + 0.0  # -0.0 and 0.0 are the same number
+    table = np.ascontiguousarray(np.hstack(keys)) + 0.0  # This turns -0.0 into 0.0, which has other bytes.
     rows = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
     _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # keep the order of the data
+    order = np.argsort(first)  # Points keep the order of the data.
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     representative = kept[first[order]]

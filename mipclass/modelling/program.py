@@ -1,36 +1,41 @@
-"""The canonical form that every model becomes and every backend reads.
+"""Program: the canonical form that every model becomes and every backend reads.
 
     minimise    1/2 x'Qx + c'x + constant
     subject to  row_lower <= A x <= row_upper
                 lower <= x <= upper,   x_j integer where integer_j
                 x[column_k] = value_k  implies  row_k holds          (indicator rows)
 
-Rows named by an indicator hold only when their binary column has the stated value; all other rows always hold.
-Columns and rows come in named blocks with labels (feature names, row numbers), so that values, files and explanations
-speak the user's words.
+A row with an indicator has to hold only when its binary column has the stated value; every other row always has to hold.
+Columns and rows come in named blocks (blocks.py). Indicator rows are described in indicators.py, the form of the arrays
+in canonical.py; builder.py assembles a Program from expressions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import product
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..errors import InvalidInputError
+from .blocks import Block
+from .canonical import canonical_hessian, canonical_rows, frozen, same_entries
 from .conversions import conversion
+from .indicators import Indicators
+
+BOUND_ROUNDING = 1e-6
+"""A lower bound this far above an attainable integral objective (absolute, in units of the objective) is still rounded
+down to it: solvers report bounds within their own tolerances, commonly 1e-6."""
 
 
 class Feature(StrEnum):
-    """What a program may need and a backend may declare."""
+    """What a program needs and a backend declares: its class of programs, and rows with indicators."""
 
     LP = "LP"
     QP = "QP"
@@ -39,71 +44,13 @@ class Feature(StrEnum):
     INDICATOR = "indicator"
 
 
-@dataclass(frozen=True)
-class Block:
-    """A named run of columns or rows: `w` with one label a feature, `margin` with one label a data row.
-
-    `labels` has one entry an axis: a tuple of strings, or None for plain positions.
-    """
-
-    name: str
-    start: int
-    shape: tuple[int, ...]
-    labels: tuple[tuple[str, ...] | None, ...] = ()
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def stop(self) -> int:
-        return self.start + self.size
-
-    @property
-    def slice(self) -> slice:
-        return slice(self.start, self.stop)
-
-    def names(self) -> Iterator[str]:
-        """`w[age]`, `w[sex]`, ... in order; the bare name for a scalar block."""
-        if not self.shape:
-            yield self.name
-            return
-        axes = [
-            labels if labels is not None else tuple(map(str, range(length)))
-            for length, labels in zip(self.shape, self.labels or (None,) * len(self.shape), strict=True)
-        ]
-        for parts in product(*axes):
-            yield f"{self.name}[{','.join(parts)}]"
-
-
-@dataclass(frozen=True, eq=False)
-class Indicators:
-    """x[column[k]] = value[k] implies that row row[k] holds. A row appears at most once.
-
-    `big_m[k]` is a proven limit on how far row k can be violated by a point that satisfies everything else, or inf when
-    the model knows none; then the big-M reduction derives one from the bounds.
-    """
-
-    row: NDArray[np.int64]
-    column: NDArray[np.int64]
-    value: NDArray[np.int8]
-    big_m: Array = field(default_factory=lambda: np.zeros(0))  # filled with inf when left out
-
-    def __post_init__(self) -> None:
-        if len(self.big_m) != len(self.row):
-            object.__setattr__(self, "big_m", np.full(len(self.row), np.inf))
-
-    @classmethod
-    def none(cls) -> Indicators:
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8))
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-
 @dataclass(frozen=True, eq=False)
 class Program:
-    """See the module's docstring. Arrays are read-only; use `replace_with` for a changed copy."""
+    """Minimise 1/2 x'Qx + c'x + constant subject to rows, bounds, integrality and indicators (see the module).
+
+    The arrays given are brought into canonical form on construction and are read-only from then on; `replace_with`
+    returns a changed copy. Without `variables` or `rows`, columns form one block "x" and rows one block "row".
+    """
 
     c: Array
     A: sp.csr_array
@@ -111,7 +58,7 @@ class Program:
     row_upper: Array
     lower: Array
     upper: Array
-    integer: NDArray[np.bool_]
+    integer: Mask
     Q: sp.csc_array | None = None
     constant: float = 0.0
     indicators: Indicators = field(default_factory=Indicators.none)
@@ -122,11 +69,11 @@ class Program:
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         for attribute in ("c", "row_lower", "row_upper", "lower", "upper"):
-            set_(self, attribute, _frozen(np.asarray(getattr(self, attribute), dtype=np.float64)))
-        set_(self, "integer", _frozen(np.asarray(self.integer, dtype=np.bool_)))
-        set_(self, "A", _canonical_csr(self.A))
+            set_(self, attribute, frozen(np.asarray(getattr(self, attribute), dtype=np.float64)))
+        set_(self, "integer", frozen(np.asarray(self.integer, dtype=np.bool_)))
+        set_(self, "A", canonical_rows(self.A))
         if self.Q is not None:
-            set_(self, "Q", _canonical_hessian(self.Q))
+            set_(self, "Q", canonical_hessian(self.Q))
         if not self.variables and len(self.c):
             set_(self, "variables", (Block("x", 0, (len(self.c),), (None,)),))
         if not self.rows and len(self.row_lower):
@@ -134,8 +81,25 @@ class Program:
         self._check()
 
     def _check(self) -> None:
-        n, m = len(self.c), len(self.row_lower)
-        sizes = {
+        self._check_shapes()
+        self._check_numbers()
+        for what, blocks, size in (("variable", self.variables, self.n_columns), ("row", self.rows, self.n_rows)):
+            covered = sum(block.size for block in blocks)
+            if covered != size:
+                raise InvalidInputError(f"program {self.name!r}: {what} blocks cover {covered} of {size}.")
+        if len(self.indicators):
+            if np.bincount(self.indicators.row).max() > 1:
+                raise InvalidInputError(
+                    f"program {self.name!r}: a row has more than one indicator; give each its own row."
+                )
+            if not self.binary[self.indicators.column].all():
+                raise InvalidInputError(
+                    f"program {self.name!r}: an indicator's column is not binary (integer within [0, 1])."
+                )
+
+    def _check_shapes(self) -> None:
+        n, m = self.n_columns, self.n_rows
+        shapes = {
             "A": (self.A.shape, (m, n)),
             "row_upper": (self.row_upper.shape, (m,)),
             "lower": (self.lower.shape, (n,)),
@@ -143,87 +107,82 @@ class Program:
             "integer": (self.integer.shape, (n,)),
         }
         if self.Q is not None:
-            sizes["Q"] = (self.Q.shape, (n, n))
-        for what, (got, expected) in sizes.items():
+            shapes["Q"] = (self.Q.shape, (n, n))
+        for what, (got, expected) in shapes.items():
             if tuple(got) != expected:
                 raise InvalidInputError(
                     f"program {self.name!r}: {what} has shape {tuple(got)} but {n} columns and {m} rows need {expected}."
                 )
-        numbers = {"c": self.c, "A": self.A.data, "Q": self.Q.data if self.Q is not None else self.c[:0]}
-        for what, data in numbers.items():
-            if not np.isfinite(data).all():
+
+    def _check_numbers(self) -> None:
+        coefficients = {"c": self.c, "A": self.A.data, "Q": self.Q.data if self.Q is not None else self.c[:0]}
+        for what, numbers in coefficients.items():
+            if not np.isfinite(numbers).all():
                 raise InvalidInputError(
                     f"program {self.name!r}: {what} holds NaN or infinity; every coefficient must be finite."
                 )
-        for what, data in {"row bounds": (self.row_lower, self.row_upper), "bounds": (self.lower, self.upper)}.items():
-            if np.isnan(data[0]).any() or np.isnan(data[1]).any():
+        for what, sides in {"row bounds": (self.row_lower, self.row_upper), "bounds": (self.lower, self.upper)}.items():
+            if any(np.isnan(side).any() for side in sides):
                 raise InvalidInputError(f"program {self.name!r}: {what} hold NaN; use -inf and inf for 'no bound'.")
-        for what, blocks, size in (("variable", self.variables, n), ("row", self.rows, m)):
-            if sum(block.size for block in blocks) != size:
-                raise InvalidInputError(
-                    f"program {self.name!r}: {what} blocks cover {sum(b.size for b in blocks)} of {size}."
-                )
-        if len(self.indicators):
-            if np.bincount(self.indicators.row).max() > 1:
-                raise InvalidInputError(
-                    f"program {self.name!r}: a row has more than one indicator; give each its own row."
-                )
-            z = self.indicators.column
-            if not (self.integer[z] & (self.lower[z] >= 0) & (self.upper[z] <= 1)).all():
-                raise InvalidInputError(
-                    f"program {self.name!r}: an indicator's column is not binary (integer within [0, 1])."
-                )
 
     # -- sizes and kind ---------------------------------------------------------------------------------------------
 
     @property
     def n_columns(self) -> int:
+        """The number of variables."""
         return len(self.c)
 
     @property
     def n_rows(self) -> int:
+        """The number of rows, those with an indicator included."""
         return len(self.row_lower)
 
     @property
     def is_integer(self) -> bool:
+        """Some variable must be integer."""
         return bool(self.integer.any())
 
     @property
-    def binary(self) -> NDArray[np.bool_]:
+    def binary(self) -> Mask:
+        """Which variables are integer within [0, 1]."""
         return self.integer & (self.lower >= 0) & (self.upper <= 1)
 
     @property
     def kind(self) -> Feature:
+        """The class of the program: LP, QP, MIP or MIQP."""
         if self.Q is None:
             return Feature.MIP if self.is_integer else Feature.LP
         return Feature.MIQP if self.is_integer else Feature.QP
 
     @property
     def needs(self) -> frozenset[Feature]:
-        """What a backend must declare to take this program as it stands."""
+        """The features that a backend must declare to solve this program as it stands."""
         return frozenset({self.kind} | ({Feature.INDICATOR} if len(self.indicators) else set()))
 
     @property
     def has_integral_objective(self) -> bool:
-        """Every feasible objective is `constant` plus an integer, so a bound may be rounded up to one."""
+        """Every feasible objective is `constant` plus an integer, so that a lower bound may be rounded up."""
         used = self.c != 0
         return bool(self.Q is None and self.integer[used].all() and (self.c[used] == np.round(self.c[used])).all())
 
-    def round_bound(self, bound: float, tolerance: float = 1e-6) -> float:
-        """The smallest attainable objective >= `bound` when objectives are integral; else `bound`."""
+    def round_bound(self, bound: float) -> float:
+        """The least attainable objective >= `bound` - BOUND_ROUNDING when objectives are integral; else `bound` itself."""
         if not self.has_integral_objective or not np.isfinite(bound):
             return bound
-        return float(np.ceil(bound - self.constant - tolerance) + self.constant)
+        return float(np.ceil(bound - self.constant - BOUND_ROUNDING) + self.constant)
 
     # -- names ------------------------------------------------------------------------------------------------------
 
     def column_names(self) -> list[str]:
+        """The name of every column, such as `w[age]`, in order."""
         return [name for block in self.variables for name in block.names()]
 
     def row_names(self) -> list[str]:
+        """The name of every row, such as `margin[17]`, in order."""
         return [name for block in self.rows for name in block.names()]
 
     def block(self, name: str) -> Block:
+        """The block of variables of that name."""
         for block in self.variables:
             if block.name == name:
                 return block
@@ -236,7 +195,7 @@ class Program:
             block.name: np.asarray(x[block.slice], dtype=np.float64).reshape(block.shape) for block in self.variables
         }
 
-    def join(self, values: dict[str, Any]) -> Array:
+    def join(self, values: Mapping[str, Any]) -> Array:
         """The inverse of `split`; columns of blocks that `values` lacks are NaN."""
         x = np.full(self.n_columns, np.nan)
         for block in self.variables:
@@ -244,7 +203,7 @@ class Program:
                 given = np.asarray(values[block.name], dtype=np.float64)
                 if given.size != block.size:
                     raise InvalidInputError(
-                        f"values for {block.name!r} have {given.size} entries; it has {block.size}."
+                        f"values for {block.name!r} have {given.size} entries; the block has {block.size}."
                     )
                 x[block.slice] = given.ravel()
         return x
@@ -252,12 +211,13 @@ class Program:
     # -- evaluation -------------------------------------------------------------------------------------------------
 
     def objective(self, x: ArrayLike) -> float:
+        """1/2 x'Qx + c'x + constant at x."""
         x = np.asarray(x, dtype=np.float64)
         quadratic = 0.0 if self.Q is None else 0.5 * float(x @ (self.Q @ x))
         return quadratic + float(self.c @ x) + self.constant
 
     def violation(self, x: ArrayLike) -> float:
-        """Largest violation of a bound, an active row or integrality at x (0 when feasible)."""
+        """The largest violation of a bound, a row that must hold, or integrality at x; 0 when x is feasible."""
         x = np.asarray(x, dtype=np.float64)
         if np.isnan(x).any():
             return float("inf")
@@ -273,6 +233,7 @@ class Program:
     # -- copies, comparison, printing -------------------------------------------------------------------------------
 
     def replace_with(self, **changes: Any) -> Program:
+        """A copy with some fields changed, such as `c` or `row_upper`."""
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:
@@ -285,13 +246,10 @@ class Program:
             and self.variables == other.variables
             and self.rows == other.rows
             and all(np.array_equal(getattr(self, v), getattr(other, v)) for v in vectors)
-            and _same_sparse(self.A, other.A)
+            and same_entries(self.A, other.A)
             and (self.Q is None) == (other.Q is None)
-            and (self.Q is None or other.Q is None or _same_sparse(self.Q, other.Q))
-            and all(
-                np.array_equal(getattr(self.indicators, v), getattr(other.indicators, v))
-                for v in ("row", "column", "value", "big_m")
-            )
+            and (self.Q is None or other.Q is None or same_entries(self.Q, other.Q))
+            and self.indicators == other.indicators
         )
 
     __hash__ = None  # type: ignore[assignment]  # compared by content, so not hashable
@@ -305,13 +263,13 @@ class Program:
         rows = f"{self.n_rows} rows" + (f" ({len(self.indicators)} with an indicator)" if len(self.indicators) else "")
         nonzeros = f"{self.A.nnz} nonzeros" + (f", {self.Q.nnz} in Q" if self.Q is not None else "")
         lines = [f"{self.name}: {self.kind} with {', '.join(counts)}, {rows}, {nonzeros}"]
-        lines += [f"  variables {block.name}{_shape(block)}" for block in self.variables]
-        lines += [f"  rows      {block.name}{_shape(block)}" for block in self.rows]
+        lines += [f"  variables {block}" for block in self.variables]
+        lines += [f"  rows      {block}" for block in self.rows]
         return "\n".join(lines)
 
     __repr__ = __str__
 
-    # -- ways out and in (each imports its room when called) ----------------------------------------------------------
+    # -- conversions, each imported when it is called -----------------------------------------------------------------
 
     def write(self, path: str | Path, *, indicators: str = "bigm") -> None:
         """Write an .lp or .mps file (by the ending) and, next to it, the .names.json that maps names back."""
@@ -336,55 +294,3 @@ class Program:
         """The program of a cvxpy Problem."""
         program: Program = conversion("from_cvxpy")(problem)
         return program
-
-
-def _shape(block: Block) -> str:
-    return f"[{' x '.join(map(str, block.shape))}]" if block.shape else ""
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.setflags(write=False)
-    return view
-
-
-def _frozen_sparse(matrix: Any) -> Any:
-    for part in ("data", "indices", "indptr"):
-        setattr(matrix, part, _frozen(getattr(matrix, part)))
-    return matrix
-
-
-def _canonical_csr(A: Any) -> sp.csr_array:
-    """Sorted, without duplicates: solvers and comparisons rely on it. Explicit zeros go too."""
-    known = isinstance(A, sp.csr_array) and A.dtype == np.float64 and A.has_canonical_format
-    A = sp.csr_array(A, dtype=np.float64)
-    if known:
-        A.has_canonical_format = True  # a new container of the same arrays would look through them again
-    else:
-        A.sum_duplicates()
-    if A.nnz and not A.data.all():
-        A = A.copy()
-        A.eliminate_zeros()
-    return _frozen_sparse(A)
-
-
-def _canonical_hessian(Q: Any) -> sp.csc_array | None:
-    """Sorted, without zeros, and symmetric: x'Qx sees only (Q + Q')/2, and some solvers read only one triangle."""
-    Q = sp.csc_array(Q, dtype=np.float64, copy=not Q.has_canonical_format if sp.issparse(Q) else False)
-    Q.sum_duplicates()
-    if Q.nnz and not Q.data.all():
-        Q = Q.copy()
-        Q.eliminate_zeros()
-    if Q.nnz and Q.shape[0] == Q.shape[1]:
-        transposed = sp.csc_array(Q.T)
-        transposed.sum_duplicates()
-        if not _same_sparse(Q, transposed):
-            Q = sp.csc_array((Q + transposed) / 2)
-            Q.sum_duplicates()
-    return _frozen_sparse(Q) if Q.nnz else None
-
-
-def _same_sparse(a: Any, b: Any) -> bool:
-    return a.shape == b.shape and all(
-        np.array_equal(getattr(a, v), getattr(b, v)) for v in ("indptr", "indices", "data")
-    )

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Array
-from ..modelling.program import Block, Program
+from ..modelling.blocks import Block
+from ..modelling.program import Program
 from .base import Receipt, Reduction
 
 

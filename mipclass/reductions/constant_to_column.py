@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..modelling.program import Block, Program
+from ..modelling.blocks import Block
+from ..modelling.program import Program
 from .base import Receipt, Reduction
 
 COLUMN = "objective_constant"

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import UnsupportedProgramError
-from ..modelling.program import Block, Indicators, Program
+from ..modelling.blocks import Block
+from ..modelling.indicators import Indicators
+from ..modelling.program import Program
 from .base import Receipt, Reduction
 
 

@@ -11,7 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..modelling.program import Block, Indicators, Program
+from ..modelling.blocks import Block
+from ..modelling.indicators import Indicators
+from ..modelling.program import Program
 from .base import Receipt, Reduction
 
 

@@ -14,11 +14,12 @@ import pytest
 pytest.importorskip("pyscipopt")
 
 from mipclass import models
+from mipclass.arrays import Array
 from mipclass.backends.highs import HighsBackend
 from mipclass.backends.scip import ScipBackend, load
 from mipclass.errors import OptionError, UnsupportedProgramError
 from mipclass.modelling.builder import Builder
-from mipclass.modelling.program import Array, Program
+from mipclass.modelling.program import Program
 from mipclass.protocol.hooks import Cut, Hooks
 from mipclass.protocol.options import resolve_options
 from mipclass.protocol.result import Status

@@ -9,8 +9,8 @@ import pytest
 
 import mipclass
 from mipclass.errors import InvalidInputError, ReadError
+from mipclass.modelling.blocks import Block
 from mipclass.modelling.builder import Builder
-from mipclass.modelling.program import Block
 from mipclass.testing import random_lp
 
 FOREIGN_LP = """\

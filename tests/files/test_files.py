@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 import mipclass
 from mipclass.errors import MipclassWarning, UnsupportedProgramError
 from mipclass.files import write
+from mipclass.modelling.blocks import Block
 from mipclass.modelling.builder import Builder
 from mipclass.modelling.expression import ranged
-from mipclass.modelling.program import Block, Indicators, Program
+from mipclass.modelling.indicators import Indicators
+from mipclass.modelling.program import Program
 from mipclass.reductions.indicator_to_bigm import IndicatorToBigM
 
 FORMATS = ["lp", "mps"]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import mipclass
 from mipclass.files.digits import signed, texts
 from mipclass.files.names import KEYWORDS, legal_names
+from mipclass.modelling.blocks import Block
 from mipclass.modelling.builder import Builder
-from mipclass.modelling.program import Block
 
 FORMATS = ["lp", "mps"]
 

@@ -15,9 +15,10 @@ import pytest
 
 from mipclass.backends.highs import HighsBackend
 from mipclass.files.names import legal_names
+from mipclass.modelling.blocks import Block
 from mipclass.modelling.builder import Builder
 from mipclass.modelling.expression import ranged
-from mipclass.modelling.program import Block, Program
+from mipclass.modelling.program import Program
 from mipclass.protocol.run import Run
 from mipclass.reductions.indicator_to_bigm import IndicatorToBigM
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mipclass.errors import InvalidInputError
 from mipclass.modelling.builder import Builder
-from mipclass.modelling.program import Feature, Indicators, Program
+from mipclass.modelling.indicators import Indicators
+from mipclass.modelling.program import Feature, Program
 
 
 def small(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mipclass.errors import UnsupportedProgramError
 from mipclass.modelling.builder import Builder
 from mipclass.modelling.expression import ranged
-from mipclass.modelling.program import Indicators, Program
+from mipclass.modelling.indicators import Indicators
+from mipclass.modelling.program import Program
 from mipclass.reductions.base import Receipt, Reduction
 from mipclass.reductions.chain import Chain
 from mipclass.reductions.constant_to_column import ConstantToColumn

@@ -11,8 +11,8 @@ from ...arrays import Array
 from ...errors import InvalidInputError
 from ...modelling.algebra import Rule
 from ...modelling.model import Model
-from ...models.losses import Ramp
 from ...models.penalties import L2
+from ...models.ramp import Ramp
 from ...models.rules import Kernel, Linear
 from ...protocol.result import Values
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array
 from ...errors import InvalidInputError
-from ...models.losses import check_ramp
+from ...models.ramp import check_ramp
 
 MOST_TIES = 6  # whose choices of sides are all looked at
 SOLVED = 1e-7  # residuals of linear programs below this are zero

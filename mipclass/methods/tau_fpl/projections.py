@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...checks import finite_vector, positive_integer
 from ...errors import InvalidInputError
-from ...modelling.data import finite_vector, positive_integer
 
 Floats = NDArray[Any]
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import Array, Positions
-from ...modelling.data import is_lazy, row_blocks
+from ...modelling.row_blocks import is_lazy, row_blocks
 
 
 class Rows:

@@ -11,9 +11,9 @@ import numpy as np
 from ...errors import InvalidInputError, MipclassWarning
 from ...modelling.model import Model
 from ...models.false_positive import BlockedRanking, KernelRanking
-from ...models.losses import TopKRanking
 from ...models.penalties import L2
 from ...models.rules import Linear
+from ...models.topk_ranking import TopKRanking
 from ...protocol.options import Option, Options, number, one_of
 from ...protocol.result import Claim, Outcome, Status, Values
 from ...protocol.run import Run

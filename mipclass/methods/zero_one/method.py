@@ -18,8 +18,8 @@ import numpy as np
 
 from ...arrays import Array
 from ...modelling.model import Model
-from ...models.losses import ZeroOne
 from ...models.rules import Linear
+from ...models.zero_one_loss import ZeroOne
 from ...protocol.options import Option, Options, number, one_of
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
