@@ -71,10 +71,11 @@ def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
     if not isinstance(problem, Model):
         yield from _made_for_rankings(problem)
         return
-    from ..models.false_positive import TopKRanking
-    from ..models.losses import Ramp, ZeroOne
     from ..models.outlier_svm import HardMargin
+    from ..models.ramp import Ramp
     from ..models.rules import Polyhedron
+    from ..models.topk_ranking import TopKRanking
+    from ..models.zero_one_loss import ZeroOne
 
     terms = [term for coefficient, term in problem.terms if coefficient > 0]
     if isinstance(problem.rule, Polyhedron):
