@@ -1,6 +1,7 @@
 """The command line: `mipclass demo | fit | predict | compare | export | solve | verify | solvers | reproduce`.
 
 Exit codes: 0 did what was asked, 1 error, 2 usage, 3 not proven although --require-proof was given, 4 infeasible.
+Here are the commands on data files; model_commands.py and study_commands.py hold the others.
 """
 
 from __future__ import annotations
@@ -8,20 +9,33 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from contextlib import nullcontext
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
 from ..errors import InvalidInputError, MipclassError
 from ..protocol.result import Result
-from .output import EXIT_ERROR, as_json, check_writable, exit_code, only_answers_on_stdout, result_as_json
+from .model_commands import demo, export, solve, solvers
+from .options import (
+    DataArgument,
+    JsonOption,
+    LabelledData,
+    ModelOption,
+    ProofOption,
+    SideConstraints,
+    SolverOption,
+    TimeOption,
+    with_groups,
+)
+from .output import EXIT_ERROR, as_json, check_writable, exit_code, out, result_as_json
+from .study_commands import reproduce
+
+MOST_WEIGHTS_SHOWN = 12
+"""Weights of a rule that `fit` prints; the saved file and --json have all of them."""
 
 app = typer.Typer(
     name="mipclass",
@@ -29,84 +43,15 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False, soft_wrap=True, markup=False, width=None if sys.stdout.isatty() else 160)
-
-DataArgument = Annotated[Path, typer.Argument(help="A CSV, Parquet or LIBSVM file.")]
-TargetOption = Annotated[str | None, typer.Option(help="The label column.")]
-PositiveOption = Annotated[str | None, typer.Option(help="The positive label; the larger in sort order if left out.")]
-OneHotOption = Annotated[
-    bool, typer.Option("--one-hot", help="Turn text columns into columns of 0 and 1, one for each value but the first.")
-]
-ModelOption = Annotated[
-    str, typer.Option(help="zero-one, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge or hinge-l1.")
-]
-SolverOption = Annotated[str, typer.Option(help="A name from `mipclass solvers`, or auto.")]
-TimeOption = Annotated[float | None, typer.Option(help="Seconds over building and solving.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-ProofOption = Annotated[bool, typer.Option("--require-proof", help="Exit with code 3 unless the answer is proven.")]
-FprOption = Annotated[float | None, typer.Option(help="Largest false-positive rate.")]
-FeaturesOption = Annotated[int | None, typer.Option(help="Most features used.")]
-IntegerOption = Annotated[bool, typer.Option("--integer", help="Whole-number weights in -5..5 (a scorecard).")]
 
 
-@app.command()
-def demo(
-    to: Annotated[Path, typer.Option(help="Where to write the model.")] = Path("demo.lp"),
-    solver: SolverOption = "highs",
-    as_json_: JsonOption = False,
-) -> None:
-    """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file and the data as CSV."""
-    from sklearn.datasets import load_iris
-
-    from .. import models
-    from ..solving.driver import solve as run_solve
-    from .saving import write_safely
-
-    data = to.with_suffix(".csv")
-    check_writable(to, data)
-    iris = load_iris()
-    two = iris.target > 0
-    names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
-    problem = models.Model(
-        iris.data[two],
-        iris.target_names[iris.target[two]],
-        minimize=models.ZeroOne(),
-        subject_to=[models.FalsePositiveRate(at_most=0.02), models.MaxFeatures(2)],
-        feature_names=names,
-    )
-    species = iris.target_names[iris.target[two]]
-    rows = [",".join([*map(str, x), label]) for x, label in zip(iris.data[two].tolist(), species, strict=True)]
-    write_safely(data, "\n".join([",".join([*names, "species"]), *rows, ""]).encode())
-    if as_json_:
-        problem.write(to)
-        print(json.dumps({**result_as_json(run_solve(problem, solver)), "written": str(to), "data": str(data)}))
-        return
-    out.print("Iris, versicolor against virginica, from scikit-learn:\n")
-    out.print(str(problem))
-    result = run_solve(problem, solver, progress=sys.stderr.isatty())
-    out.print(f"\n{result}")
-    weights = ", ".join(f"{name} {w:+.4g}" for name, w in zip(names, result.values["w"], strict=True) if w)
-    errors = int(np.sum(problem.predict(result.values) != species))
-    out.print(f"  rule        {weights}, offset {float(result.values['b']):+.4g}")
-    out.print(f"  predict     {errors} of {len(problem.y_pm1)} points wrong, recounted with the rule above")
-    out.print(f"  scope       {result.extra.get('scope', '')}")
-    problem.write(to)
-    out.print(f"  model       written to {to} (names in {to.with_suffix('.names.json')})")
-    out.print(f"  data        written to {data}, to go on with: mipclass fit {data} --target species")
-
-
-@app.command()
 def fit(
-    data: DataArgument,
-    target: TargetOption = None,
-    positive: PositiveOption = None,
-    one_hot: OneHotOption = False,
+    *,
+    source: LabelledData,
     model: ModelOption = "zero-one",
     solver: SolverOption = "auto",
     time_limit: TimeOption = None,
-    fpr: FprOption = None,
-    max_features: FeaturesOption = None,
-    integer: IntegerOption = False,
+    limits: SideConstraints,
     scale: Annotated[bool, typer.Option(help="Standardise columns (never needed for zero-one).")] = True,
     require_proof: ProofOption = False,
     to: Annotated[Path | None, typer.Option("--out", help="Where to save the classifier (.json).")] = None,
@@ -117,14 +62,13 @@ def fit(
     from .commands import estimator_for
     from .fitted_table import FittedTable
     from .saving import save, write_safely
-    from .tables import read_table
 
     check_writable(to, certificate)
     if to is not None and to.suffix != ".json":
         raise InvalidInputError(f"--out must end in .json; got {to.name!r}.")
-    table = read_table(data, target, one_hot=one_hot).with_positive(positive)
+    table = source.table()
     progress = sys.stderr.isatty() and not as_json_
-    estimator = estimator_for(model, solver, time_limit, fpr, max_features, integer, progress)
+    estimator = estimator_for(model, solver, time_limit, limits.fpr, limits.max_features, limits.integer, progress)
     fitted = FittedTable.fit(estimator, table, scaled=scale and model != "zero-one")
     result = fitted.estimator.result_
     errors = int(np.sum(fitted.predict(table) != table.labels))
@@ -153,13 +97,12 @@ def _print_fit(fitted: Any, result: Result, errors: int, n: int, to: Path | None
     if rule is not None:
         shown = [f"{name} {weight:+.5g}" for name, weight in rule.items() if weight]
         out.print(
-            f"  rule        {', '.join(shown[:12])}{' ...' if len(shown) > 12 else ''} > 0 says {fitted.positive}"
+            f"  rule        {', '.join(shown[:MOST_WEIGHTS_SHOWN])}{' ...' if len(shown) > MOST_WEIGHTS_SHOWN else ''} > 0 says {fitted.positive}"
         )
     if to is not None:
         out.print(f"  saved       {to}")
 
 
-@app.command()
 def predict(
     model: Annotated[Path, typer.Argument(help="A .json file that `fit` saved.")],
     data: DataArgument,
@@ -188,80 +131,9 @@ def predict(
     print("\n".join(f"{label},{score!r}" for label, score in zip(labels.tolist(), values.tolist(), strict=True)))
 
 
-@app.command()
-def solvers(as_json_: JsonOption = False) -> None:
-    """List solvers and methods, what they take and what they promise."""
-    from ..solving.capabilities import solvers as list_solvers
-
-    rows = list_solvers()
-    if as_json_:
-        print(json.dumps([as_json(vars(row)) for row in rows]))
-        return
-    grid = Grid(box=None, pad_edge=False)
-    for heading in ("solver", "kind", "installed", "takes", "promise"):
-        grid.add_column(heading)
-    for row in rows:
-        takes = ", ".join(row.features)
-        grid.add_row(row.name, row.kind, "yes" if row.installed else "no", takes, row.promise or row.reason)
-    out.print(grid)
-
-
-@app.command()
-def solve(
-    file: Annotated[Path, typer.Argument(help="An .lp or .mps file.")],
-    solver: SolverOption = "auto",
-    time_limit: TimeOption = None,
-    require_proof: ProofOption = False,
-    as_json_: JsonOption = False,
-) -> None:
-    """Solve an LP or MPS file."""
-    from ..files import read
-    from ..solving.driver import solve as run_solve
-
-    program = read(file)
-    result = run_solve(program, solver, time_limit=time_limit, progress=sys.stderr.isatty() and not as_json_)
-    print(json.dumps(result_as_json(result)) if as_json_ else f"{program}\n{result}")
-    raise typer.Exit(exit_code(result, require_proof))
-
-
-@app.command()
-def export(
-    data: DataArgument,
-    to: Annotated[Path, typer.Option(help="The .lp or .mps file to write.")],
-    target: TargetOption = None,
-    positive: PositiveOption = None,
-    one_hot: OneHotOption = False,
-    model: ModelOption = "zero-one",
-    fpr: FprOption = None,
-    max_features: FeaturesOption = None,
-    integer: IntegerOption = False,
-    C: Annotated[float, typer.Option("--c", help="Weight of the loss in hinge, hinge-l1 and robust-svm.")] = 1.0,
-    indicators: Annotated[str, typer.Option(help="bigm or native.")] = "bigm",
-    as_json_: JsonOption = False,
-) -> None:
-    """Write the model of a data file as an LP or MPS file."""
-    from .commands import declared
-    from .tables import read_table
-
-    check_writable(to)
-    problem = declared(
-        read_table(data, target, one_hot=one_hot).with_positive(positive), model, fpr, max_features, integer, C
-    )
-    problem.write(to, indicators=indicators)
-    program = problem.program()
-    if as_json_:
-        sizes = {"kind": program.kind, "columns": program.n_columns, "rows": program.n_rows, "nonzeros": program.A.nnz}
-        print(json.dumps(as_json({**sizes, "integers": program.integer.sum(), "written": str(to)})))
-        return
-    out.print(f"{program}\nwritten to {to}")
-
-
-@app.command()
 def compare(
-    data: DataArgument,
-    target: TargetOption = None,
-    positive: PositiveOption = None,
-    one_hot: OneHotOption = False,
+    *,
+    source: LabelledData,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
     fpr: Annotated[float, typer.Option(help="The false-positive limit of tau-FPL.")] = 0.05,
     folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
@@ -274,16 +146,13 @@ def compare(
     from .compare import compare as run_compare
     from .report import HEADINGS, cells, render
     from .saving import write_safely
-    from .tables import read_table
 
     check_writable(report)
     if report is not None and find_spec("matplotlib") is None:
         raise InvalidInputError(
             "the report has pictures, which need matplotlib: pip install 'mipclass[plot]', or leave --report out."
         )
-    table = read_table(data, target, one_hot=one_hot).with_positive(positive)
-    if table.y is None:
-        raise InvalidInputError("name the label column with --target.")
+    table = source.labelled_table()
     tell = (lambda name: print(f"{name} ...", file=sys.stderr)) if sys.stderr.isatty() else None
     found = run_compare(
         table.X,
@@ -298,7 +167,7 @@ def compare(
         tell=tell,
     )
     if report is not None:
-        write_safely(report, render(found, f"{data.name}: classifiers compared").encode())
+        write_safely(report, render(found, f"{source.data.name}: classifiers compared").encode())
     if as_json_:
         rows = [dict(zip(HEADINGS, cells(row), strict=True)) for row in found.rows]
         answer = {"rows": rows, "positive": as_json(found.classes[1]), "fewest_errors": result_as_json(found.bound)}
@@ -316,66 +185,25 @@ def compare(
         out.print(f"report written to {report}")
 
 
-@app.command()
 def verify(
+    *,
     certificate: Annotated[Path, typer.Argument(help="A certificate (.json).")],
-    data: DataArgument,
-    target: TargetOption = None,
-    positive: PositiveOption = None,
-    one_hot: OneHotOption = False,
+    source: LabelledData,
     as_json_: JsonOption = False,
 ) -> None:
     """Check a certificate against the data, in exact arithmetic."""
     from ..checker import verify as check
-    from .tables import read_table
 
     if not certificate.is_file():
         raise InvalidInputError(f"there is no file {str(certificate)!r}.")
-    table = read_table(data, target, one_hot=one_hot).with_positive(positive)
-    if table.y is None:
-        raise InvalidInputError("name the label column with --target.")
+    table = source.labelled_table()
     verdict = check(certificate, table.X, table.y)
     print(json.dumps(as_json(vars(verdict))) if as_json_ else str(verdict))
     raise typer.Exit(0 if verdict.accepted else EXIT_ERROR)
 
 
-@app.command()
-def reproduce(
-    name: Annotated[list[str] | None, typer.Argument(help="Studies by name.")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
-    all_: Annotated[bool, typer.Option("--all", help="Run every study.")] = False,
-    full: Annotated[bool, typer.Option("--full/--quick", help="All cases, or the small list.")] = False,
-    jobs: Annotated[int, typer.Option(help="Cells at a time, through joblib.")] = 1,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Forget finished cells first.")] = False,
-    write: Annotated[bool, typer.Option(help="Put the tables into benchmarks/RESULTS.md.")] = True,
-    as_json_: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object for machines, tables on stderr.")
-    ] = False,
-) -> None:
-    """Re-make the papers' tables and figures; a run that was killed goes on where it stopped."""
-    from .reproduction import reproduce as run_studies
-    from .reproduction import studies
-
-    known = studies()
-    if list_ and as_json_:
-        print(json.dumps(known))
-        return
-    if list_:
-        width = max(map(len, known))
-        out.print("\n".join(f"{study:<{width}}  {what}" for study, what in known.items()))
-        return
-    if not all_ and not name:
-        raise InvalidInputError("name a study, or use --all; --list shows them.")
-    names = list(known) if all_ else list(name or ())
-    with only_answers_on_stdout() if as_json_ else nullcontext():
-        done = run_studies(names, full=full, jobs=jobs, dask=dask, fresh=fresh, write=write)
-    failed = [run.study for run in done if run.failures]
-    if as_json_:
-        print(json.dumps([as_json(asdict(run)) for run in done]))
-    if failed:
-        print(f"mipclass: cases failed in {', '.join(failed)}", file=sys.stderr)
-        raise typer.Exit(EXIT_ERROR)
+for command in (demo, fit, predict, solvers, solve, export, compare, verify, reproduce):
+    app.command()(with_groups(command))
 
 
 def _show_warning(

@@ -11,11 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from ..errors import InvalidInputError
 from ..protocol.result import Result, Status
 
 EXIT_ERROR, EXIT_NOT_PROVEN, EXIT_INFEASIBLE = 1, 3, 4
+WIDTH_WITHOUT_TERMINAL = 160
+"""Columns of what is written to a file or a pipe, where no terminal says how wide it is."""
+
+out = Console(
+    highlight=False, soft_wrap=True, markup=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+)
+"""Where commands print tables and sentences for people."""
 
 
 def as_json(value: Any) -> Any:
@@ -34,6 +42,7 @@ def as_json(value: Any) -> Any:
 
 
 def result_as_json(result: Result) -> dict[str, Any]:
+    """What a result says, in the form that JSON can hold; without its certificate, trace and extras."""
     why = ["status", "claim", "objective", "bound", "gap", "recounted", "certified"]
     names = [*why, "seconds", "nodes", "iterations", "solver", "version", "raw_status", "values"]
     return {name: as_json(getattr(result, name)) for name in names}
@@ -56,6 +65,7 @@ def only_answers_on_stdout() -> Iterator[None]:
 
 
 def exit_code(result: Result, require_proof: bool) -> int:
+    """The exit code of a command that ends with this result; it fails for want of a proof only when one was required."""
     if result.status is Status.INFEASIBLE:
         return EXIT_INFEASIBLE
     if require_proof and result.claim != "proven":

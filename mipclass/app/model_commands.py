@@ -1,0 +1,118 @@
+"""Commands on declared models and their files: demo, solvers, solve, export."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.table import Table as Grid
+
+from .options import JsonOption, LabelledData, ModelOption, ProofOption, SideConstraints, SolverOption, TimeOption
+from .output import as_json, check_writable, exit_code, out, result_as_json
+
+
+def demo(
+    to: Annotated[Path, typer.Option(help="Where to write the model.")] = Path("demo.lp"),
+    solver: SolverOption = "highs",
+    as_json_: JsonOption = False,
+) -> None:
+    """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file and the data as CSV."""
+    from sklearn.datasets import load_iris
+
+    from .. import models
+    from ..solving.driver import solve as run_solve
+    from .saving import write_safely
+
+    data = to.with_suffix(".csv")
+    check_writable(to, data)
+    iris = load_iris()
+    two = iris.target > 0
+    names = [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.feature_names]
+    problem = models.Model(
+        iris.data[two],
+        iris.target_names[iris.target[two]],
+        minimize=models.ZeroOne(),
+        subject_to=[models.FalsePositiveRate(at_most=0.02), models.MaxFeatures(2)],
+        feature_names=names,
+    )
+    species = iris.target_names[iris.target[two]]
+    rows = [",".join([*map(str, x), label]) for x, label in zip(iris.data[two].tolist(), species, strict=True)]
+    write_safely(data, "\n".join([",".join([*names, "species"]), *rows, ""]).encode())
+    if as_json_:
+        problem.write(to)
+        print(json.dumps({**result_as_json(run_solve(problem, solver)), "written": str(to), "data": str(data)}))
+        return
+    out.print("Iris, versicolor against virginica, from scikit-learn:\n")
+    out.print(str(problem))
+    result = run_solve(problem, solver, progress=sys.stderr.isatty())
+    out.print(f"\n{result}")
+    weights = ", ".join(f"{name} {w:+.4g}" for name, w in zip(names, result.values["w"], strict=True) if w)
+    errors = int(np.sum(problem.predict(result.values) != species))
+    out.print(f"  rule        {weights}, offset {float(result.values['b']):+.4g}")
+    out.print(f"  predict     {errors} of {len(problem.y_pm1)} points wrong, recounted with the rule above")
+    out.print(f"  scope       {result.extra.get('scope', '')}")
+    problem.write(to)
+    out.print(f"  model       written to {to} (names in {to.with_suffix('.names.json')})")
+    out.print(f"  data        written to {data}, to go on with: mipclass fit {data} --target species")
+
+
+def solvers(as_json_: JsonOption = False) -> None:
+    """List solvers and methods, what they take and what they promise."""
+    from ..solving.capabilities import solvers as list_solvers
+
+    rows = list_solvers()
+    if as_json_:
+        print(json.dumps([as_json(vars(row)) for row in rows]))
+        return
+    grid = Grid(box=None, pad_edge=False)
+    for heading in ("solver", "kind", "installed", "takes", "promise"):
+        grid.add_column(heading)
+    for row in rows:
+        takes = ", ".join(row.features)
+        grid.add_row(row.name, row.kind, "yes" if row.installed else "no", takes, row.promise or row.reason)
+    out.print(grid)
+
+
+def solve(
+    file: Annotated[Path, typer.Argument(help="An .lp or .mps file.")],
+    solver: SolverOption = "auto",
+    time_limit: TimeOption = None,
+    require_proof: ProofOption = False,
+    as_json_: JsonOption = False,
+) -> None:
+    """Solve an LP or MPS file."""
+    from ..files import read
+    from ..solving.driver import solve as run_solve
+
+    program = read(file)
+    result = run_solve(program, solver, time_limit=time_limit, progress=sys.stderr.isatty() and not as_json_)
+    print(json.dumps(result_as_json(result)) if as_json_ else f"{program}\n{result}")
+    raise typer.Exit(exit_code(result, require_proof))
+
+
+def export(
+    *,
+    to: Annotated[Path, typer.Option(help="The .lp or .mps file to write.")],
+    source: LabelledData,
+    model: ModelOption = "zero-one",
+    limits: SideConstraints,
+    C: Annotated[float, typer.Option("--c", help="Weight of the loss in hinge, hinge-l1 and robust-svm.")] = 1.0,
+    indicators: Annotated[str, typer.Option(help="bigm or native.")] = "bigm",
+    as_json_: JsonOption = False,
+) -> None:
+    """Write the model of a data file as an LP or MPS file."""
+    from .commands import declared
+
+    check_writable(to)
+    problem = declared(source.table(), model, limits.fpr, limits.max_features, limits.integer, C)
+    problem.write(to, indicators=indicators)
+    program = problem.program()
+    if as_json_:
+        sizes = {"kind": program.kind, "columns": program.n_columns, "rows": program.n_rows, "nonzeros": program.A.nnz}
+        print(json.dumps(as_json({**sizes, "integers": program.integer.sum(), "written": str(to)})))
+        return
+    out.print(f"{program}\nwritten to {to}")

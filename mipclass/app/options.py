@@ -1,0 +1,107 @@
+"""Options that several commands share, alone and in groups.
+
+A command takes a group as one parameter whose type is a dataclass of options; `with_groups` spreads it into the single
+options that typer reads from a signature.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from ..errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from .tables import Table
+
+DataArgument = Annotated[Path, typer.Argument(help="A CSV, Parquet or LIBSVM file.")]
+TargetOption = Annotated[str | None, typer.Option(help="The label column.")]
+PositiveOption = Annotated[str | None, typer.Option(help="The positive label; the larger in sort order if left out.")]
+OneHotOption = Annotated[
+    bool, typer.Option("--one-hot", help="Turn text columns into columns of 0 and 1, one for each value but the first.")
+]
+ModelOption = Annotated[
+    str, typer.Option(help="zero-one, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge or hinge-l1.")
+]
+SolverOption = Annotated[str, typer.Option(help="A name from `mipclass solvers`, or auto.")]
+TimeOption = Annotated[float | None, typer.Option(help="Seconds over building and solving.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+ProofOption = Annotated[bool, typer.Option("--require-proof", help="Exit with code 3 unless the answer is proven.")]
+FprOption = Annotated[float | None, typer.Option(help="Largest false-positive rate.")]
+FeaturesOption = Annotated[int | None, typer.Option(help="Most features used.")]
+IntegerOption = Annotated[bool, typer.Option("--integer", help="Whole-number weights in -5..5 (a scorecard).")]
+
+
+@dataclass(frozen=True)
+class LabelledData:
+    """A data file, its label column, the positive label, and what becomes of text columns."""
+
+    data: DataArgument
+    target: TargetOption = None
+    positive: PositiveOption = None
+    one_hot: OneHotOption = False
+
+    def table(self) -> Table:
+        """The file as a table whose positive class is the one that was asked for."""
+        from .tables import read_table
+
+        return read_table(self.data, self.target, one_hot=self.one_hot).with_positive(self.positive)
+
+    def labelled_table(self) -> Table:
+        """The table; InvalidInputError when it has no labels."""
+        table = self.table()
+        if table.y is None:
+            raise InvalidInputError("name the label column with --target.")
+        return table
+
+
+@dataclass(frozen=True)
+class SideConstraints:
+    """The side constraints that a 0-1 model may have."""
+
+    fpr: FprOption = None
+    max_features: FeaturesOption = None
+    integer: IntegerOption = False
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with each parameter that is a group of options spread into these options."""
+    signature = inspect.signature(command, eval_str=True)
+    groups: dict[str, Any] = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
+    options: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        if parameter.name in groups:
+            options += _options_of(groups[parameter.name])
+        else:
+            options.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        grouped = {
+            name: group(**{option.name: given.pop(option.name) for option in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**grouped, **given)
+
+    call.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+    return call
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    """The fields of a group as parameters of a signature."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if option.default is MISSING else option.default,
+            annotation=hints[option.name],
+        )
+        for option in fields(group)
+    ]
