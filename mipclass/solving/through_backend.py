@@ -50,8 +50,7 @@ def _outcome(problem: Problem, program: Program, solution: Solution, x: Array | 
     for name in ("row_duals", "column_duals", "ray"):
         if getattr(solution, name) is not None:
             extra[name] = getattr(solution, name)
-    if problem.scope():
-        extra["scope"] = problem.scope()  # of an optimum as of an infeasibility
+    extra["scope"] = problem.scope()  # of an optimum as of an infeasibility
     if x is None:
         claim: Claim = "proven" if solution.status in (Status.INFEASIBLE, Status.UNBOUNDED) else "none"
         return _as_outcome(solution, claim, None, None, bound, extra)
