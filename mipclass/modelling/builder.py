@@ -1,4 +1,8 @@
-"""Builder: declare blocks of variables, add vectorised rows, get a frozen Program. No loop over rows."""
+"""Builder: declare blocks of variables, add vectorised rows and costs, get a Program.
+
+Rows are added as whole blocks of expressions (expression.py) and become one CSR matrix without a loop over rows
+(row_assembly.py).
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array, Index, Mask
 from ..errors import InvalidInputError
 from .blocks import Block
 from .expression import Affine, Rows, Variables
 from .indicators import Indicators
 from .program import Program
+from .row_assembly import assemble, concatenate, stack
 
 Labels = Sequence[Any] | NDArray[Any] | None
 
@@ -37,11 +43,11 @@ class Builder:
         self.name = name
         self._blocks: list[Block] = []
         self._declared: dict[str, tuple[Variables, Block]] = {}
-        self._lower: list[NDArray[np.float64]] = []
-        self._upper: list[NDArray[np.float64]] = []
-        self._integer: list[NDArray[np.bool_]] = []
+        self._lower: list[Array] = []
+        self._upper: list[Array] = []
+        self._integer: list[Mask] = []
         self._rows: list[tuple[Block, Rows, tuple[Affine, int] | None]] = []
-        self._big_m: list[NDArray[np.float64]] = []
+        self._big_m: list[Array] = []
         self._n_columns = 0
         self._n_rows = 0
         self._objective: list[Affine] = []
@@ -60,7 +66,7 @@ class Builder:
         upper: ArrayLike = np.inf,
         integer: bool = False,
     ) -> Variables:
-        """A block of columns. `shape` may be left out with `labels` (one axis) or for a scalar.
+        """Declare a block of columns. `shape` may be left out when `labels` are given (one axis) and for a scalar.
 
         For two axes give `labels` as a pair (row labels or None, column labels or None).
         """
@@ -80,9 +86,11 @@ class Builder:
         return variables
 
     def binaries(self, name: str, shape: int | tuple[int, ...] | None = None, *, labels: Labels = None) -> Variables:
+        """Declare a block of binary columns."""
         return self.variables(name, shape, labels=labels, lower=0.0, upper=1.0, integer=True)
 
     def has(self, name: str) -> bool:
+        """A block of variables of that name is declared."""
         return name in self._declared
 
     def __getitem__(self, name: str) -> Variables:
@@ -104,10 +112,11 @@ class Builder:
         self._integer[self._blocks.index(self._declared[name][1])][:] = True
 
     def is_integer(self, name: str) -> bool:
+        """All variables of a declared block must be integers."""
         return bool(self._integer[self._blocks.index(self._declared[name][1])].all())
 
-    def bounds(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Current (lower, upper) of a declared block."""
+    def bounds(self, name: str) -> tuple[Array, Array]:
+        """The present (lower, upper) bounds of a declared block."""
         k = self._blocks.index(self._declared[name][1])
         return self._lower[k], self._upper[k]
 
@@ -122,9 +131,10 @@ class Builder:
         big_m: ArrayLike = np.inf,
         labels: Labels = None,
     ) -> None:
-        """Add rows. With `when=(z, value)` a row holds only where its binary z has that value.
+        """Add rows. With `when=(z, value)` a row has to hold only where its binary z has that value.
 
-        `big_m` may give a proven limit on each such row's violation; without one it is derived from the bounds.
+        `big_m` is a proven limit on the violation of each such row, when one is known; otherwise the big-M reduction
+        derives one from the bounds.
         """
         if not isinstance(rows, Rows):
             raise InvalidInputError(
@@ -141,7 +151,7 @@ class Builder:
     # -- objective ----------------------------------------------------------------------------------------------------
 
     def minimize(self, expression: Affine | float) -> None:
-        """Add a scalar expression (or a constant) to what is minimised."""
+        """Add a scalar expression or a constant to the objective."""
         if not isinstance(expression, Affine):
             self._constant += float(expression)
             return
@@ -152,7 +162,7 @@ class Builder:
         self._objective.append(expression)
 
     def add_square(self, expression: Affine, weight: ArrayLike = 1.0) -> None:
-        """Add sum_i weight_i expression_i^2 (weights >= 0) to what is minimised."""
+        """Add sum_i weight_i expression_i^2 with weights >= 0 to the objective."""
         weights = np.broadcast_to(np.asarray(weight, np.float64), (expression.size,))
         if (weights < 0).any():
             raise InvalidInputError("squares need weights >= 0; a negative weight makes the objective non-convex.")
@@ -166,7 +176,7 @@ class Builder:
         self._constant += float(weights @ expression.constant**2)
 
     def add_quadratic(self, variables: Variables, Q: Any) -> None:
-        """Add 1/2 v'Qv for a symmetric Q to what is minimised."""
+        """Add 1/2 v'Qv with a symmetric Q to the objective."""
         self._add_product(variables, variables, Q)
 
     def _add_product(self, left: Variables, right: Variables, matrix: Any) -> None:
@@ -175,6 +185,7 @@ class Builder:
     # -- assembly -----------------------------------------------------------------------------------------------------
 
     def build(self) -> Program:
+        """The Program of everything declared so far; the Builder may be used further."""
         n, m = self._n_columns, self._n_rows
         c = np.zeros(n)
         constant = self._constant
@@ -182,19 +193,19 @@ class Builder:
             constant += float(expression.constant[0])
             for variables, matrix in expression.terms.items():
                 c[self._place(variables).slice] += matrix.toarray().ravel() if sp.issparse(matrix) else np.ravel(matrix)
-        parts = [self._assemble(rows.expression) for _, rows, _ in self._rows]
+        parts = [assemble(self._placed(rows.expression), rows.expression.size, n) for _, rows, _ in self._rows]
         row_lower, row_upper = np.empty(m), np.empty(m)
         for block, rows, _ in self._rows:
             row_lower[block.slice] = np.ravel(rows.lower) - rows.expression.constant
             row_upper[block.slice] = np.ravel(rows.upper) - rows.expression.constant
         return Program(
             c=c,
-            A=_stack(parts, n),
+            A=stack(parts, n),
             row_lower=row_lower,
             row_upper=row_upper,
-            lower=_concatenate(self._lower, np.float64),
-            upper=_concatenate(self._upper, np.float64),
-            integer=_concatenate(self._integer, np.bool_),
+            lower=concatenate(self._lower, np.float64),
+            upper=concatenate(self._upper, np.float64),
+            integer=concatenate(self._integer, np.bool_),
             Q=self._hessian(),
             constant=constant,
             indicators=self._indicators(),
@@ -204,6 +215,7 @@ class Builder:
         )
 
     def _place(self, variables: Variables) -> Block:
+        """The block of columns that holds the variables."""
         if variables.name not in self._declared:
             known = ", ".join(self._declared) or "none"
             raise InvalidInputError(
@@ -216,19 +228,10 @@ class Builder:
             )
         return block
 
-    def _assemble(self, expression: Affine) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """CSR arrays (data, indices, row counts) of one block of rows, terms side by side in column order."""
-        placed = sorted(((self._place(v).start, M) for v, M in expression.terms.items()), key=lambda term: term[0])
-        m = expression.size
-        if all(not sp.issparse(M) or _is_uniform(M) for _, M in placed):
-            return _side_by_side(placed, m)
-        blocks = [_shifted(sp.csr_array(M), start, self._n_columns) for start, M in placed]
-        total = blocks[0]
-        for block in blocks[1:]:
-            total = total + block
-        total = sp.csr_array(total)
-        total.sort_indices()
-        return total.data, total.indices, np.diff(total.indptr)
+    def _placed(self, expression: Affine) -> list[tuple[int, Any]]:
+        """(first column, matrix) of each term, in the order of columns."""
+        terms = ((self._place(variables).start, matrix) for variables, matrix in expression.terms.items())
+        return sorted(terms, key=lambda term: term[0])
 
     def _hessian(self) -> sp.csc_array | None:
         if not self._quadratic:
@@ -252,13 +255,13 @@ class Builder:
         big_m = np.concatenate([limit for _, _, limit in found])
         return Indicators(np.concatenate(rows), np.concatenate(columns), np.concatenate(values).astype(np.int8), big_m)
 
-    def _single_columns(self, z: Affine) -> NDArray[np.int64]:
-        """The one column that each row of z names."""
+    def _single_columns(self, z: Affine) -> Index:
+        """The column of each row of z, where z must be a block of variables or a selection from one."""
         if len(z.terms) == 1 and not z.constant.any():
             [(variables, M)] = z.terms.items()
             M = sp.csr_array(M)
             if (np.diff(M.indptr) == 1).all() and (M.data == 1.0).all():
-                columns: NDArray[np.int64] = self._place(variables).start + M.indices.astype(np.int64)
+                columns: Index = self._place(variables).start + M.indices.astype(np.int64)
                 return columns
         raise InvalidInputError(
             "an indicator must be a binary variable itself (z or z[rows]), not a combination of variables."
@@ -266,6 +269,7 @@ class Builder:
 
 
 def _axis_labels(labels: Labels, shape: tuple[int, ...]) -> tuple[tuple[str, ...] | None, ...]:
+    """One tuple of strings per axis, or None for an axis without labels."""
     if labels is None:
         return (None,) * len(shape)
     axes = [labels] if len(shape) == 1 else list(labels)
@@ -273,50 +277,5 @@ def _axis_labels(labels: Labels, shape: tuple[int, ...]) -> tuple[tuple[str, ...
     if len(named) != len(shape) or any(
         axis is not None and len(axis) != k for axis, k in zip(named, shape, strict=True)
     ):
-        raise InvalidInputError(f"labels do not fit a block of shape {shape}.")
+        raise InvalidInputError(f"labels do not fit a block of shape {shape}; give one label per entry of each axis.")
     return named
-
-
-def _concatenate(parts: list[Any], dtype: Any) -> NDArray[Any]:
-    if len(parts) == 1:
-        return np.asarray(parts[0], dtype)
-    return np.concatenate(parts, dtype=dtype) if parts else np.zeros(0, dtype)
-
-
-def _is_uniform(M: Any) -> bool:
-    counts = np.diff(M.indptr)
-    return bool(len(counts) and (counts == counts[0]).all())
-
-
-def _side_by_side(placed: list[tuple[int, Any]], m: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Every term has the same number of entries in each row: fill two rectangles instead of merging sparse matrices."""
-    width = sum((M.nnz // m if sp.issparse(M) else M.shape[1]) for _, M in placed) if m else 0
-    data, indices = np.empty((m, width)), np.empty((m, width), dtype=np.int32)
-    at = 0
-    for start, M in placed:
-        k = (M.nnz // m if sp.issparse(M) else M.shape[1]) if m else 0
-        if sp.issparse(M):
-            M.sort_indices()
-            data[:, at : at + k] = M.data.reshape(m, k)
-            indices[:, at : at + k] = M.indices.reshape(m, k) + start
-        else:
-            data[:, at : at + k] = M
-            indices[:, at : at + k] = np.arange(start, start + k, dtype=np.int32)
-        at += k
-    return data.ravel(), indices.ravel(), np.full(m, width)
-
-
-def _shifted(M: Any, start: int, n: int) -> sp.csr_array:
-    return sp.csr_array((M.data, M.indices + start, M.indptr), shape=(M.shape[0], n))
-
-
-def _stack(parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]], n: int) -> sp.csr_array:
-    data = _concatenate([part[0] for part in parts], np.float64)
-    indices = _concatenate([part[1] for part in parts], np.int32)
-    counts = _concatenate([part[2] for part in parts], np.int64)
-    indptr = np.zeros(len(counts) + 1, dtype=np.int32)
-    np.cumsum(counts, out=indptr[1:])
-    matrix = sp.csr_array((data, indices, indptr), shape=(len(counts), n))
-    matrix.has_sorted_indices = True
-    matrix.has_canonical_format = True
-    return matrix

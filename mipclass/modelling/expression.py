@@ -1,12 +1,12 @@
 """Vectorised affine expressions over named variable blocks.
 
     w = Variables("w", (d,), labels=feature_names);  b = Variables("b")
-    X @ w + b >= 1                      one row of the constraint for each row of X
+    X @ w + b >= 1                      one row of the constraint per row of X
     w["age"] >= 0,  c @ w <= 3,  sum([w[0], w[1]]) == 1
 
-An expression is  sum_k M_k v_k + constant  with one matrix M_k (dense or CSR) for each block v_k. It does not know any
-program: blocks are found by name when a Builder assembles rows. `bool(expression)` raises, so that a chained comparison
-`0 <= w <= 1` fails loudly instead of silently dropping its first half.
+An expression is  sum_k M_k v_k + constant  with one matrix M_k (dense or CSR) per block v_k. It belongs to no program:
+blocks are found by name when a Builder assembles rows. `bool(expression)` raises, so that a chained comparison
+`0 <= w <= 1`, of which Python would drop the first half, is an error.
 """
 
 from __future__ import annotations
@@ -18,13 +18,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidInputError
 from .blocks import Block
 
-Matrix = Any  # an NDArray of float64 with two axes, or a csr_array
+Matrix = Any
+"""A float64 array with two axes, or a csr_array."""
+
 Labels = tuple[tuple[str, ...] | None, ...]
+
+NAMES_SHOWN = 12
+"""A message that lists the entries of a block names this many."""
 
 
 class Affine:
@@ -37,7 +42,7 @@ class Affine:
     def __init__(
         self,
         terms: Mapping[Variables, Matrix] | dict[Any, Matrix],
-        constant: NDArray[np.float64],
+        constant: Array,
         shape: tuple[int, ...],
     ):
         self.terms = dict(terms)
@@ -46,6 +51,7 @@ class Affine:
 
     @property
     def size(self) -> int:
+        """The number of rows of the expression."""
         return prod(self.shape)
 
     # -- linear algebra ---------------------------------------------------------------------------------------------
@@ -118,6 +124,7 @@ class Affine:
         return self.__rmatmul__(vector)
 
     def sum(self) -> Affine:
+        """The scalar expression that adds up all rows."""
         terms = {block: _product(np.ones((1, self.size)), matrix) for block, matrix in self.terms.items()}
         return Affine(terms, np.array([self.constant.sum()]), ())
 
@@ -149,8 +156,8 @@ class Affine:
             "(0 <= w and w <= 1 become [w >= 0, w <= 1]), and do not use `and`, `or`, `not` on expressions."
         )
 
-    def evaluate(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
-        """The expression's numbers at `values` (arrays by block name)."""
+    def evaluate(self, values: Mapping[str, Any]) -> Array:
+        """The value of the expression where its variables have `values`, arrays by block name."""
         total = self.constant.copy()
         for block, matrix in self.terms.items():
             total = total + matrix @ np.asarray(values[block.name], dtype=np.float64).ravel()
@@ -162,7 +169,7 @@ class Affine:
 
 
 class Variables(Affine):
-    """A named block of variables; as an expression, the identity on itself. Two blocks are the same by name."""
+    """A named block of variables, which is also the expression `I v`. Blocks of equal name and shape are the same."""
 
     __slots__ = ("labels", "name")
 
@@ -177,7 +184,7 @@ class Variables(Affine):
         return hash(self.name)
 
     def __eq__(self, other: Any) -> Any:
-        # As dictionary keys, blocks are compared with blocks of the same kind; as expressions, with anything.
+        # Dictionaries of terms compare blocks with blocks; compared with anything else, a block builds a constraint.
         if isinstance(other, Variables):
             return self is other or (self.name == other.name and self.shape == other.shape)
         return Affine.__eq__(self, other)
@@ -201,7 +208,7 @@ class Variables(Affine):
         wanted = [index] if isinstance(index, str) else list(index)
         missing = [name for name in wanted if name not in table]
         if missing:
-            shown = ", ".join(labels[:12]) + (" ..." if len(labels) > 12 else "")
+            shown = ", ".join(labels[:NAMES_SHOWN]) + (" ..." if len(labels) > NAMES_SHOWN else "")
             raise InvalidInputError(f"{self.name!r} has no entry named {missing[0]!r}; it has {shown}.")
         return table[index] if isinstance(index, str) else [table[name] for name in wanted]
 
@@ -227,7 +234,7 @@ class Rows:
         return f"<constraint rows over {self.expression!r}>"
 
     def text(self, row: int) -> str:
-        """One row with names, e.g. `w[age] - 2 w[dose] >= 1`."""
+        """One row in plain text with names, e.g. `w[age] - 2 w[dose] >= 1`."""
         expression = self.expression
         parts = []
         for block, matrix in expression.terms.items():
@@ -246,7 +253,7 @@ class Rows:
         return f"{words or 0} >= {lower:g}" if np.isfinite(lower) else f"{words or 0} <= {upper:g}"
 
     def violation(self, values: Mapping[str, Any]) -> float:
-        """Largest violation at `values`."""
+        """The largest violation of a row at `values`; 0 when all rows hold."""
         activity = self.expression.evaluate(values)
         return float(max(0.0, np.max(self.lower - activity), np.max(activity - self.upper)))
 
@@ -256,7 +263,7 @@ def ranged(expression: Affine, lower: Any, upper: Any) -> Rows:
     return Rows(expression, lower=_numbers(lower), upper=_numbers(upper))
 
 
-def _numbers(value: Any) -> NDArray[np.float64]:
+def _numbers(value: Any) -> Array:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as err:
@@ -301,7 +308,7 @@ def _broadcast(scalar: Affine, shape: tuple[int, ...]) -> Affine:
 
 
 def _product(left: Matrix, right: Matrix) -> Matrix:
-    """left @ right, keeping `X @ identity` as X itself: the common case, and no copy."""
+    """left @ right; for the identity on the right, which is the common case `X @ w`, left itself without a copy."""
     if sp.issparse(right) and _is_identity(right):
         return left
     if sp.issparse(left) or sp.issparse(right):
