@@ -1,14 +1,14 @@
-"""Errors and warnings: each is ours and a builtin, so that both styles of `except` work."""
+"""The errors and warnings of the package. Each error is a MipclassError and a ValueError, and can be caught as either."""
 
 from __future__ import annotations
 
 
 class MipclassError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error that this package raises on purpose."""
 
 
 class InvalidInputError(MipclassError, ValueError):
-    """Data or a parameter is not acceptable; the message says what, got, allowed and what to do."""
+    """Data or a parameter is not acceptable; the message says what was given, what is allowed and what to do."""
 
 
 class UnsupportedProgramError(MipclassError, ValueError):
@@ -24,8 +24,8 @@ class OptionError(MipclassError, ValueError):
 
 
 class ReadError(MipclassError, ValueError):
-    """A file is not what its name or header promises."""
+    """A file does not have the format that its name or header states."""
 
 
 class MipclassWarning(UserWarning):
-    """Something the user should know about a result that is nevertheless returned."""
+    """A result is returned, but with a limitation that the user should know."""

@@ -1,4 +1,7 @@
-"""Penalties on the weights of a rule. The offset is never penalised unless intercept="penalised"."""
+"""Penalties on the weights of a rule: |w|_2^2, |w|_1 and the number of features used.
+
+The offset is penalised only with Linear(intercept="penalised").
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,32 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InvalidInputError
 from ..modelling.algebra import Term
 from ..modelling.declaration import Declaration
+from ..modelling.expression import Variables
 from ..modelling.model import Model
 
 
-def _penalised(model: Model, values: Mapping[str, Any]) -> Any:
+def _penalised(model: Model, values: Mapping[str, Any]) -> Array:
+    """The penalised numbers among decoded values, as one vector."""
     return np.concatenate([np.ravel(values[name]) for name in model.rule.penalised])
 
 
-def _penalised_blocks(d: Declaration) -> list[Any]:
+def _penalised_blocks(d: Declaration) -> list[Variables]:
+    """The blocks of variables that are penalised."""
     return [d.builder[name] for name in d.model.rule.penalised]
 
 
-def _labels(block: Any) -> Any:
+def _labels(block: Variables) -> Any:
     """Labels as `Builder.variables` takes them: none for a scalar, one list for a vector, a pair for a matrix."""
     return None if not block.shape else block.labels[0] if len(block.shape) == 1 else block.labels
 
 
 @dataclass(frozen=True)
 class L2(Term):
-    """w'w (no factor 1/2: write 0.5 * L2() for the usual one)."""
+    """w'w, without the factor 1/2 of the usual support vector machine: write 0.5 * L2() for that one."""
 
     is_loss = False
     merges_points = True
@@ -69,8 +76,8 @@ class L1(Term):
         return r"\lVert w \rVert_1"
 
 
-def _declare_size(d: Declaration, block: Any) -> Any:
-    """abs_w >= |w|, declared on first use."""
+def _declare_size(d: Declaration, block: Variables) -> Variables:
+    """The variables abs_w >= |w|, declared on first use."""
     name = f"abs_{block.name}"
     if d.builder.has(name):
         return d.builder[name]
@@ -101,13 +108,13 @@ class L0(Term):
         return r"\lVert w \rVert_0"
 
 
-def declare_use(d: Declaration) -> Any:
-    """The binaries `use`, shared by L0 and MaxFeatures."""
+def declare_use(d: Declaration) -> Variables:
+    """The binaries `use`, declared on first use and shared by L0 and MaxFeatures."""
     if d.builder.has("use"):
         return d.builder["use"]
     if "w" not in d.model.rule.variables(d.data):
         raise InvalidInputError(
-            f"the rule {d.model.rule.formula()!r} has no weight for each feature to count; use Linear()."
+            f"the rule {d.model.rule.formula()!r} has no weight per feature that could be counted; use Linear()."
         )
     use = d.builder.binaries("use", labels=d.data.feature_names)
     d.builder.subject_to("unused", d.builder["w"] == 0, when=(use, 0), labels=d.data.feature_names)

@@ -1,4 +1,7 @@
-"""How far a constraint would have to move: for each kind, the term whose least value says so."""
+"""Relaxations of constraints: for each kind, the term whose minimum is the least limit at which it could hold.
+
+mipclass/analysis/explain.py minimises these terms to say how far each constraint would have to be relaxed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from .zero_one_loss import ZeroOne, zero_one_margin
 
 @dataclass(frozen=True, eq=False)
 class Shortfall(Term):
-    """The largest amount by which rows are missed: least t >= 0 with lower - t <= rows <= upper + t."""
+    """The largest violation of the rows: the least t >= 0 with lower - t <= rows <= upper + t."""
 
     rows: tuple[Rows, ...]
     is_loss = False
@@ -61,13 +64,16 @@ class ParityGap(Term):
 
 
 def relaxation(constraint: Constraint, model: Model) -> tuple[Term, float] | None:
-    """(term, unit): the constraint could hold with a limit of (least value of the term) / unit; None when it has no limit."""
-    margin = 1 if zero_one_margin(model) else 0
+    """(term, unit) such that min term / unit is the least limit with which the constraint could hold.
+
+    None for a constraint that has no limit to relax.
+    """
+    margin = zero_one_margin(model)
     positive = model.data.positive
     if isinstance(constraint, FalsePositiveRate):
-        return ZeroOne(on="negatives", margin=margin), float(model.weights[~positive].sum())  # type: ignore[arg-type]
+        return ZeroOne(on="negatives", margin=margin), float(model.weights[~positive].sum())
     if isinstance(constraint, FalseNegativeRate):
-        return ZeroOne(on="positives", margin=margin), float(model.weights[positive].sum())  # type: ignore[arg-type]
+        return ZeroOne(on="positives", margin=margin), float(model.weights[positive].sum())
     if isinstance(constraint, MaxFeatures):
         return L0(), 1.0
     if isinstance(constraint, RateParity):

@@ -21,14 +21,27 @@ from ..protocol.result import Values
 
 __all__ = ["Kernel", "Linear", "Polyhedron"]
 
+KERNEL_TOLERANCE = 1e-8
+"""Asymmetry and negative eigenvalues of a kernel matrix up to this fraction of its largest diagonal entry or eigenvalue
+are taken for rounding errors, which in double precision are far smaller."""
+
+DIAGONAL_TOLERANCE = 1e-10
+"""A diagonal entry k(x, x) may be negative by this fraction of the largest one, by rounding of |x|^2."""
+
+RANK_TOLERANCE = 1e-12
+"""Eigenvalues of the kernel matrix up to this fraction of the largest are zero: directions that no score depends on."""
+
+SMALLEST = 1e-300
+"""A positive scale for a kernel matrix of zeros."""
+
 
 @dataclass(frozen=True)
 class Polyhedron(Rule):
     """A point is inside when v_j.x < g_j for all j = 1..h. With h = 1 this is a half-space.
 
     inside : the class that is to lie inside, "positive" (default) or "negative".
-    box : |v_jc| <= box in the exact model; an optimum is then one within the box. Without it the exact model needs an L1
-        penalty, which implies a box, or a solver with native indicators.
+    box : |v_jc| <= box in the exact model, whose optimum is then an optimum within the box. Without it the exact model
+        needs an L1 penalty, which implies a box, or a solver with native indicators.
 
     score = min_j (g_j - v_j.x) when the positive class is inside, else max_j (v_j.x - g_j).
     """
@@ -99,7 +112,7 @@ class Kernel(Rule):
             raise InvalidInputError(f"Kernel(offset=...) must be a number >= 0; got {self.offset!r}.")
 
     def gram(self, X: Any, points: Any) -> Array:
-        """k(x, x_j) + offset for the rows x of X and x_j of points; for "precomputed", X itself (plus offset)."""
+        """k(x, x_j) + offset for the rows x of X and x_j of points; X + offset when the kernel is precomputed."""
         if self.kernel == "precomputed":
             K = np.array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
         elif callable(self.kernel):
@@ -125,33 +138,34 @@ class Kernel(Rule):
         return K
 
     def training_gram(self, X: Any, rows: Any) -> Array:
-        """The kernel matrix of the training rows `rows`, symmetric to the last bit; refused when it has no square root."""
+        """The kernel matrix of the training rows `rows`, exactly symmetric; refused when it is not positive semidefinite."""
         if self.kernel == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise InvalidInputError(f"a precomputed kernel matrix must be square; got shape {tuple(X.shape)}.")
             K = self.gram(X, X)[np.ix_(rows, rows)]
         else:
             K = self.gram(X[rows], X[rows])
-        scale = max(float(np.abs(np.diagonal(K)).max(initial=0.0)), 1e-300)
+        scale = max(float(np.abs(np.diagonal(K)).max(initial=0.0)), SMALLEST)
         if not np.isfinite(K).all():
             raise InvalidInputError(
                 "the kernel matrix holds NaN or infinite values; scale the data or lower the degree."
             )
-        if float(np.abs(K - K.T).max()) > 1e-8 * scale:
+        if float(np.abs(K - K.T).max()) > KERNEL_TOLERANCE * scale:
             raise InvalidInputError("the kernel matrix is not symmetric; a kernel must satisfy k(x, x') = k(x', x).")
-        # A positive semidefinite matrix has |K_ij| <= sqrt(K_ii K_jj); this catches most wrong ones at once.
+        # K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj) are necessary for a positive semidefinite matrix, and cheap to test.
         root = np.sqrt(np.maximum(np.diagonal(K), 0.0))
-        if float(np.diagonal(K).min()) < -1e-10 * scale or (np.abs(K) > np.outer(root, root) + 1e-8 * scale).any():
+        limit = np.outer(root, root) + KERNEL_TOLERANCE * scale
+        if float(np.diagonal(K).min()) < -DIAGONAL_TOLERANCE * scale or (np.abs(K) > limit).any():
             raise not_positive_semidefinite()
         return np.asarray(0.5 * (K + K.T))
 
     def _factor(self, X: Any, rows: Any) -> tuple[Array, Array]:
-        """(V, root) with V diag(root) the coordinates F of the training points."""
+        """(V, root) such that F = V diag(root) are the coordinates of the training points, F F' = K."""
         K = self.training_gram(X, rows)
         values, vectors = np.linalg.eigh(K)
-        if values[0] < -1e-8 * max(values[-1], 0.0):
+        if values[0] < -KERNEL_TOLERANCE * max(values[-1], 0.0):
             raise not_positive_semidefinite(float(values[0]))
-        keep = values > 1e-12 * values[-1]
+        keep = values > RANK_TOLERANCE * values[-1]
         return vectors[:, keep], np.sqrt(values[keep])
 
     def variables(self, data: Data) -> dict[str, Affine]:
@@ -169,7 +183,7 @@ class Kernel(Rule):
         return self.values(c, d.data.X)
 
     def values(self, c: Array, X: Any) -> Values:
-        """Decoded values: the coefficients and, unless precomputed, the training points that they belong to."""
+        """The decoded values of a rule: its coefficients and, unless the kernel is precomputed, the training points."""
         return {"c": c} if self.kernel == "precomputed" else {"c": c, "points": X}
 
     def scores(self, values: Mapping[str, Any], X: Any) -> Array:
@@ -191,9 +205,10 @@ class Kernel(Rule):
 
 
 def not_positive_semidefinite(eigenvalue: float | None = None) -> InvalidInputError:
+    """The error for a kernel matrix with a negative eigenvalue."""
     found = "" if eigenvalue is None else f" (smallest eigenvalue {eigenvalue:.3g})"
     return InvalidInputError(
-        f"the kernel matrix is not positive semidefinite{found}, so it is no inner product and the problem has no minimum in w. "
+        f"the kernel matrix is not positive semidefinite{found}, so it is not a matrix of inner products and the problem has no minimum in w. "
         "Use a valid kernel, or clip the negative eigenvalues first."
     )
 

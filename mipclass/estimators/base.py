@@ -1,4 +1,4 @@
-"""What the scikit-learn classifiers share: validation, labels, scores, prediction, tags."""
+"""Bases of the scikit-learn classifiers: validation, labels, scores, prediction, tags."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..protocol.result import Result, Values
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all classifiers here: two classes, `classes_[1]` positive, positive iff the score is > 0.
+    """Base of all classifiers of the package: two classes; `classes_[1]` is predicted iff the score is > 0.
 
     A subclass calls `_validate(X, y, sample_weight)` in `fit`, sets its own fitted attributes and `result_`, and
     defines `decision_function`. A subclass with `_sparse = True` accepts CSR input.
@@ -47,11 +47,12 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
         return validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr" if self._sparse else False)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels: `classes_[1]` where the score is > 0."""
+        """The label of each point: `classes_[1]` where the score is > 0, else `classes_[0]`."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp)]
 
     def decision_function(self, X: Any) -> Array:
+        """The score of each point; a point is predicted positive when its score is > 0."""
         raise TypeError(f"{type(self).__name__} must define decision_function.")
 
     def __sklearn_tags__(self) -> Any:
@@ -72,6 +73,7 @@ class LinearClassifier(BinaryClassifier):
         self.intercept_ = np.asarray(values.get("b", 0.0), dtype=np.float64).reshape(1)
 
     def decision_function(self, X: Any) -> Array:
+        """coef_.x + intercept_ for each point."""
         X = self._check_new(X)
         scores: Array = np.asarray(X @ self.coef_[0], dtype=np.float64) + self.intercept_[0]
         return scores

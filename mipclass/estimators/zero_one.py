@@ -25,8 +25,8 @@ from .base import LinearClassifier
 class ZeroOneClassifier(LinearClassifier):
     """Linear classifier that makes the fewest (weighted) errors on the training data.
 
-    Minimise sum_i c_i [y_i (w.x_i + b) <= 0] over w and b. No scaling is needed: the loss does not change with the units
-    of the features, and the coefficients come back in the user's.
+    Minimise sum_i c_i [y_i (w.x_i + b) <= 0] over w and b. No scaling is needed: the loss does not depend on the units of
+    the features, and the coefficients are in the user's units.
 
     Parameters
     ----------
@@ -34,7 +34,8 @@ class ZeroOneClassifier(LinearClassifier):
         proving method, "exact". Without either, the fit takes about a second, by a fixed number of steps: "exact" where a proof
         takes no longer, and "csa" (heuristic) elsewhere. `result_.extra["auto"]` says what was chosen and why. Or a name:
         "exact", "bnb", "pcs", "csa", "sla", "local", "highs", "scip" ...
-    n_restarts : independent seeds; the fewest errors win (the first of equals). They run through joblib on `n_jobs` workers.
+    n_restarts : number of solves with independent seeds, run by joblib on `n_jobs` workers; the one with the fewest errors
+        is kept, the first of equals.
     subject_to : side constraints, such as models.FalsePositiveRate(at_most=0.05), for solvers that take them.
     class_weight : weights of errors by class: a mapping, "balanced" or None.
     options : options of the solver by name.
@@ -44,7 +45,7 @@ class ZeroOneClassifier(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : the rule, in the user's units.
-    loss_ : weighted training errors of the rule; ties, which the rule avoids, would count.
+    loss_ : weighted training errors of the rule.
     bound_ : proven lower bound on the loss of every rule.
     result_ : the solver's full answer: status, claim ("proven" or "heuristic"), trace ...
     classes_, n_features_in_, feature_names_in_.

@@ -1,7 +1,7 @@
-"""Where the conversions of a Program live: to and from files, Pyomo and CVXPY.
+"""Conversions of a Program to and from files, Pyomo and CVXPY, looked up by name and imported on first use.
 
-They are methods of Program, but each is written in terms of Program, in a room above this one. The package's front door
-(mipclass/__init__.py) says here which function serves which method; it is imported when it is first used.
+They are methods of Program, but their code uses Program and lives in rooms that may import this one (files/, bridges/).
+`mipclass/__init__.py` registers here which function implements which method.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from importlib import import_module
 from typing import Any
 
 _WHERE: dict[str, str] = {}
+"""Name of the conversion -> "package.module:function"."""
 
 
 def provide(name: str, where: str) -> None:
-    """Let the function at `where`, written "package.module:function", serve the conversion of that name."""
+    """Register the function at `where`, written "package.module:function", as the conversion of that name."""
     _WHERE[name] = where
 
 
 def conversion(name: str) -> Callable[..., Any]:
-    """The function that serves the conversion of that name."""
+    """The function registered as the conversion of that name."""
     module, _, function = _WHERE[name].partition(":")
     found: Callable[..., Any] = getattr(import_module(module), function)
     return found

@@ -1,4 +1,4 @@
-"""The linear rule, score = w.x + b: the default shape of a classifier."""
+"""The linear rule, score = w.x + b: the default form of a classifier, with decoding that leaves no point tied."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ from .expression import Affine, Variables
 
 if TYPE_CHECKING:
     from .declaration import Declaration
+
+LEAST_DISTANCE = 1e-9
+"""When all products w.x are equal, the threshold stays at least this fraction of them away, far above their rounding."""
+
+SMALLEST = 1e-300
+"""When all products w.x are zero, the threshold moves by this much: any positive number separates it from zero."""
+
+USED = 0.5
+"""A binary `use_j` above this value is one; its weight is kept."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +61,19 @@ class Linear(Rule):
     def decode(self, d: Declaration, values: Values) -> Values:
         decoded = {"w": values["w"], "b": values.get("b", np.zeros(()))}
         if "use" in values:
-            decoded["w"] = np.where(values["use"] > 0.5, decoded["w"], 0.0)
+            decoded["w"] = np.where(values["use"] > USED, decoded["w"], 0.0)
         for name in decoded:
             if d.builder.has(name):
                 if d.builder.is_integer(name):
                     decoded[name] = np.round(decoded[name])
                 lower, upper = (side.reshape(decoded[name].shape) for side in d.builder.bounds(name))
-                decoded[name] = np.clip(decoded[name], lower, upper)  # a solver may miss a bound by its tolerance
+                decoded[name] = np.clip(decoded[name], lower, upper)  # Solvers violate bounds within tolerances.
         if self._may_nudge(d):
             decoded["b"] = centre_offset(d, decoded)
         return decoded
 
     def _may_nudge(self, d: Declaration) -> bool:
-        """Only the scale-free loss leaves the offset free to move, and only when no constraint speaks of it."""
+        """The offset may move when the loss is scale-free, the offset is continuous and no constraint restricts it."""
         scale_free = d.model.is_scale_free and any(term.is_loss for _, term in d.model.terms)
         named = {block.name for rows in d.model.weight_rows() for block in rows.expression.terms}
         integer = d.builder.is_integer("b") if self.intercept is not False else True
@@ -82,10 +91,10 @@ class Linear(Rule):
 
 
 def centre_offset(d: Declaration, values: Mapping[str, Any]) -> Array:
-    """Move b to the middle of the gap between neighbouring products w.x that holds it, so that no tie remains.
+    """The offset b moved so that -b is the midpoint of two neighbouring products w.x, and no point is tied.
 
-    A point off the boundary keeps its side. Points on the boundary go to whichever side costs less; they were errors
-    of both classes before, so the loss never rises.
+    Points off the boundary keep their side. Points on the boundary go to the side that costs less; as ties they counted
+    as errors of either class, so that the loss never increases.
     """
     data = d.data
     products = np.asarray(data.X @ values["w"], dtype=np.float64)
@@ -98,13 +107,13 @@ def centre_offset(d: Declaration, values: Mapping[str, Any]) -> Array:
     if tied.any():
         tied_weight = data.y_pm1[tied] @ data.weights[tied]
         if tied_weight >= 0:
-            high = threshold  # the tied points become positive
+            high = threshold  # The tied points become positive.
         else:
             low = threshold
     if low is not None and high is not None:
         return np.asarray(-(low + (high - low) / 2))
-    # Every point is on one side: stay clear of the outermost one.
-    reach = max(float(distinct[-1] - distinct[0]) / 2, 1e-9 * float(np.abs(distinct).max()), 1e-300)
+    # All points are on one side of the threshold; it moves away from the nearest one.
+    reach = max(float(distinct[-1] - distinct[0]) / 2, LEAST_DISTANCE * float(np.abs(distinct).max()), SMALLEST)
     if high is not None:
         return np.asarray(-(high - reach))
     return np.asarray(-(low + reach)) if low is not None else np.asarray(-threshold)

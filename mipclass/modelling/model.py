@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,6 +28,9 @@ from .expression import Affine, Rows, Variables
 from .linear import Linear
 from .points import Points, as_given, merged
 from .program import Program
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 Kind = TypeVar("Kind", bound=Term)
 
@@ -320,3 +323,10 @@ class Model:
 
     def _repr_html_(self) -> str:
         return model_text.html(self)
+
+
+if TYPE_CHECKING:
+
+    def _as_problem(model: Model) -> Problem:
+        """Type checkers compare every signature of Model with the protocol here."""
+        return model

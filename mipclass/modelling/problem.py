@@ -18,7 +18,7 @@ class Problem(Protocol):
 
     @property
     def name(self) -> str:
-        """How messages call the problem."""
+        """The problem's name in messages and files."""
         ...
 
     def program(self) -> Program:
@@ -26,19 +26,19 @@ class Problem(Protocol):
         ...
 
     def decode(self, x: Array) -> Values:
-        """The values a user asked for ("w", "b", ...) from a solution of `program()`."""
+        """The values that the user sees ("w", "b", ...) at a solution x of `program()`."""
         ...
 
     def encode(self, values: Mapping[str, Any]) -> Array:
-        """A full or partial start for `program()` (NaN for unknown columns) from decoded values."""
+        """A start for `program()` from decoded values, with NaN in the columns that they do not determine."""
         ...
 
     def recount(self, values: Mapping[str, Any]) -> float:
-        """The true objective of decoded values, from the data."""
+        """The objective at decoded values, computed from the data."""
         ...
 
     def violations(self, values: Mapping[str, Any]) -> dict[str, float]:
-        """By how much decoded values break each constraint, from the data; empty when none is broken."""
+        """The violation of each violated constraint at decoded values, computed from the data."""
         ...
 
     def basis(self) -> sp.csr_array | None:
@@ -46,21 +46,21 @@ class Problem(Protocol):
         ...
 
     def scope(self) -> str:
-        """Within which limits an optimum of `program()` is an optimum of the problem; empty when there are none."""
+        """The limits within which an optimum of `program()` is an optimum of the problem; empty when there are none."""
         ...
 
 
 class AsStated:
-    """Defaults of a Problem whose program is the problem itself: nothing to rescale, no limits, no further checks."""
+    """Base of a Problem whose program is the problem itself: no change of variables, no limits, no further checks."""
 
     def violations(self, values: Mapping[str, Any]) -> dict[str, float]:
-        """None: the program's own rows are checked where it is solved."""
+        """No violations beyond those of the program's rows, which the driver checks."""
         return {}
 
     def basis(self) -> sp.csr_array | None:
-        """None: the program is solved as it stands."""
+        """No change of variables: the program is solved as it stands."""
         return None
 
     def scope(self) -> str:
-        """Empty: an optimum of the program is an optimum of the problem."""
+        """No limits: an optimum of the program is an optimum of the problem."""
         return ""

@@ -1,4 +1,7 @@
-"""A tiny seeded generator for compiled loops: its state is an array, so a search can stop and go on bit for bit."""
+"""The random generator splitmix64 for compiled loops.
+
+Its state is an array of one word, so that a search can be stopped and resumed with exactly the same random numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +9,36 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from .row_hash import GOLDEN_GAMMA, mix
+
 State = NDArray[np.uint64]
 
 
 def random_state(seed: int) -> State:
-    """State (one word) of a splitmix64 generator."""
+    """The initial state of a generator with this seed."""
     return np.array([seed], dtype=np.uint64)
 
 
 @njit(cache=True, inline="always")
 def next_word(state: State) -> np.uint64:
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    """The next 64 random bits."""
+    state[0] += GOLDEN_GAMMA
+    return mix(state[0])
 
 
 @njit(cache=True)
 def uniform(state: State) -> float:
-    """A number in (0, 1)."""
-    return (float(next_word(state) >> np.uint64(11)) + 0.5) / 9007199254740992.0
+    """A uniform number in (0, 1): the middle of one of 2^53 equal intervals."""
+    return (float(next_word(state) >> np.uint64(11)) + 0.5) / 9007199254740992.0  # 2^53
 
 
 @njit(cache=True)
 def below(state: State, n: int) -> int:
-    """An integer in 0..n-1."""
+    """A uniform integer in 0, ..., n - 1."""
     return min(int(uniform(state) * n), n - 1)
 
 
 @njit(cache=True)
 def normal(state: State) -> float:
-    """A standard normal number (Box and Muller)."""
+    """A standard normal number, by the method of Box and Muller."""
     return np.sqrt(-2.0 * np.log(uniform(state))) * np.cos(2.0 * np.pi * uniform(state))

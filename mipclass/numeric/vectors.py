@@ -1,4 +1,4 @@
-"""Vector steps as plain loops: what array expressions would do, but compiled in a fraction of the time."""
+"""Vector operations as plain loops, which numba compiles in a fraction of the time that array expressions take."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def inner(x: Array, y: Array) -> float:
     return total
 
 
-@njit(cache=True, fastmath={"reassoc"})  # lets the sum be vectorised; the order is still the same in every call
+@njit(cache=True, fastmath={"reassoc"})  # The sum may be vectorised; its order is the same in every call.
 def quick_inner(x: Array, y: Array) -> float:
-    """x.y over the length of x, summed in another order; for long vectors."""
+    """x.y over the length of x, vectorised: the terms are added in another order than by `inner`. For long vectors."""
     total = 0.0
     for j in range(x.shape[0]):
         total += x[j] * y[j]
@@ -28,6 +28,7 @@ def quick_inner(x: Array, y: Array) -> float:
 
 @njit(cache=True)
 def length(x: Array) -> float:
+    """The Euclidean norm |x|."""
     return np.sqrt(inner(x, x))
 
 
@@ -45,7 +46,7 @@ def set_multiple(x: Array, c: float, y: Array) -> None:
         x[j] = c * y[j]
 
 
-@njit(cache=True, fastmath={"reassoc"})  # lets the sum be vectorised; the order is still the same in every call
+@njit(cache=True, fastmath={"reassoc"})  # The sum may be vectorised; its order is the same in every call.
 def row_products(Z: Array, w: Array, out: Array) -> None:
     """out <- Z w."""
     m = Z.shape[1]
@@ -58,7 +59,7 @@ def row_products(Z: Array, w: Array, out: Array) -> None:
 
 @njit(cache=True)
 def remove_components(v: Array, basis: Array, size: int) -> None:
-    """v <- v minus its projection on the first `size` orthonormal rows of basis; twice, which is enough for rounding."""
+    """v <- v minus its projection on the first `size` orthonormal rows of basis; repeated once to remove rounding errors."""
     for _ in range(2):
         for k in range(size):
             add_multiple(v, -inner(v, basis[k]), basis[k])
@@ -85,6 +86,7 @@ def sort_by(key: Array, order: Index, start: int, stop: int) -> None:
 
 @njit(cache=True)
 def next_gap(gap: int) -> int:
+    """The smallest gap of the sequence above `gap`."""
     for g in (4, 10, 23, 57, 132, 301, 701):
         if gap < g:
             return g
