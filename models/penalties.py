@@ -114,7 +114,7 @@ def declare_use(d: Declaration) -> Variables:
         return d.builder["use"]
     if "w" not in d.model.rule.variables(d.data):
         raise InvalidInputError(
-            f"the rule {d.model.rule.formula()!r} has no weight per feature that could be counted; use Linear()."
+            f"the rule {d.model.rule.formula()!r} has no weight for each feature to count; use Linear()."
         )
     use = d.builder.binaries("use", labels=d.data.feature_names)
     d.builder.subject_to("unused", d.builder["w"] == 0, when=(use, 0), labels=d.data.feature_names)
