@@ -159,16 +159,52 @@ def test_rooms_files_and_signatures_stay_small() -> None:
     assert not {str(folder): count for folder, count in folders.items() if count > LARGEST_FOLDER + 1}  # and __init__
 
 
-def _public(tree: ast.AST, prefix: str) -> list[tuple[str, bool]]:
-    """(dotted name, has a docstring) of public functions, classes and methods; overriding methods may inherit theirs."""
+def _public(tree: ast.Module | ast.ClassDef, prefix: str) -> list[tuple[str, bool]]:
+    """(dotted name, has a docstring) of public functions, public classes, and the public methods and properties of these.
+
+    A method whose name a documented method of a base class in the package bears inherits its docstring.
+    """
+    inherited = _documented_above(tree) if isinstance(tree, ast.ClassDef) else frozenset()
     found = []
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            found.append((f"{prefix}.{node.name}", ast.get_docstring(node) is not None))
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_") or _is_setter(node):
+            continue
+        found.append((f"{prefix}.{node.name}", ast.get_docstring(node) is not None or node.name in inherited))
+        if isinstance(node, ast.ClassDef):
+            found += _public(node, f"{prefix}.{node.name}")
     return found
 
 
-def test_public_functions_and_classes_are_documented() -> None:
+def _is_setter(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Whether this is the second half of a property, whose getter has the docstring."""
+    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+
+
+@cache
+def _classes() -> dict[str, list[ast.ClassDef]]:
+    """Name -> the package's classes of that name."""
+    found: dict[str, list[ast.ClassDef]] = {}
+    for path in modules().values():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(node)
+    return found
+
+
+def _documented_above(node: ast.ClassDef) -> frozenset[str]:
+    """Names of the methods that a base class in the package documents; bases are found by name."""
+    names: set[str] = set()
+    for base in node.bases:
+        stem = base.value if isinstance(base, ast.Subscript) else base
+        name = stem.attr if isinstance(stem, ast.Attribute) else getattr(stem, "id", "")
+        for above in _classes().get(name, []):
+            if above is not node and above.name != node.name:
+                names |= {m.name for m in above.body if isinstance(m, ast.FunctionDef) and ast.get_docstring(m)}
+                names |= _documented_above(above)
+    return frozenset(names)
+
+
+def test_public_functions_classes_and_methods_are_documented() -> None:
     missing = []
     for name, path in modules().items():
         tree = ast.parse(path.read_text())

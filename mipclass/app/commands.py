@@ -15,6 +15,7 @@ ESTIMATED = ("zero-one", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
 
 
 def constraints_for(fpr: float | None, max_features: int | None, integer: bool) -> list[models.Constraint]:
+    """The side constraints that --fpr, --max-features and --integer ask for."""
     constraints: list[models.Constraint] = []
     if fpr is not None:
         constraints.append(models.FalsePositiveRate(at_most=fpr))

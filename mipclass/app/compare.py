@@ -79,10 +79,12 @@ class Row:
 
     @property
     def test_error(self) -> float:
+        """The mean error rate over the outer folds."""
         return float(self.test_errors.mean())
 
     @property
     def spread(self) -> float:
+        """The standard deviation of the error rate over the outer folds; 0 with one fold."""
         return float(self.test_errors.std(ddof=1)) if len(self.test_errors) > 1 else 0.0
 
 

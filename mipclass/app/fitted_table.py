@@ -34,6 +34,7 @@ class FittedTable:
 
     @classmethod
     def fit(cls, estimator: Any, table: Table, *, scaled: bool) -> FittedTable:
+        """Fit the estimator to the table, with standardised columns if `scaled`; sparse tables are refused then."""
         if table.y is None or table.target is None:
             raise InvalidInputError("the table has no labels; name the label column with --target.")
         check_data(table.X, table.y, feature_names=table.feature_names)
@@ -52,6 +53,7 @@ class FittedTable:
         return np.asarray(self.estimator.decision_function(self._columns(table)), dtype=np.float64)
 
     def predict(self, table: Table) -> NDArray[Any]:
+        """A label for each row, in the labels of the file that was fitted."""
         predicted = np.asarray(self.estimator.predict(self._columns(table)))
         return predicted if self.classes is None else np.array(self.classes)[predicted]
 

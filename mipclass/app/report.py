@@ -130,9 +130,11 @@ class _InPlane:
         self.model, self.plane, self.predicted, self.classes_ = model, plane, predicted, model.classes_
 
     def decision_function(self, points: Any) -> Any:
+        """Scores of points of the plane."""
         return self.model.decision_function(points @ self.plane)
 
     def predict(self, points: Any) -> Any:
+        """The labels predicted from all features, whatever the points of the plane."""
         return self.predicted
 
 

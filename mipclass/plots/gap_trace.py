@@ -39,6 +39,7 @@ class GapTraceDisplay:
         return cls(traces).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> GapTraceDisplay:
+        """Draw incumbents as solid steps, bounds as dashed ones, and shade the gap between them."""
         self.ax_, self.figure_ = axes_of(ax)
         for k, (label, trace) in enumerate(self.traces.items()):
             colour = f"C{k}"

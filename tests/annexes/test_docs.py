@@ -1,10 +1,11 @@
-"""The Python in the docs runs, links lead somewhere, and the README's ten lines work."""
+"""The Python in the docs runs, links and references lead somewhere, and the folders are all described."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -44,6 +45,35 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith(("http:", "https:", "mailto:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def references(page: Path) -> list[str]:
+    """The dotted names that the page asks mkdocstrings to document."""
+    return re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", [name for page in PAGES for name in references(page)])
+def test_documented_names_exist_and_have_docstrings(name: str) -> None:
+    assert resolve_name(name).__doc__
+
+
+def test_contributing_describes_every_folder() -> None:
+    """One line for each folder of the package, and for each top-level folder and its rooms in the annexes."""
+    described = set(re.findall(r"^\| `([\w/]+)/` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
+    packages = {path.parent for top in ("mipclass", "models") for path in (ROOT / top).rglob("__init__.py")}
+    annexes = {path.parent for top in ("tests", "benchmarks") for path in (ROOT / top).glob("*/__init__.py")}
+    mirrors = {
+        folder for folder in annexes if folder.parent.name == "tests" and folder.name not in ("truth", "annexes")
+    }
+    wanted = packages | annexes - mirrors | {ROOT / top for top in ("tests", "benchmarks", "docs", "examples")}
+    assert described == {folder.relative_to(ROOT).as_posix() for folder in wanted}
+
+
+def test_tests_mirror_the_package() -> None:
+    """A folder of tests bears the name of the folder that it tests."""
+    tested = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    packages = {path.parent.relative_to(ROOT / "mipclass") for path in (ROOT / "mipclass").rglob("__init__.py")}
+    assert tested - {Path("annexes"), Path(".")} <= packages | {Path("models")}
 
 
 def test_readme_table_is_fresh() -> None:
