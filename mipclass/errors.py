@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class MipclassError(Exception):
     """Base of every error that this package raises on purpose."""
@@ -29,3 +32,12 @@ class ReadError(MipclassError, ValueError):
 
 class MipclassWarning(UserWarning):
     """A result is returned, but with a limitation that the user should know."""
+
+
+def warn(message: str) -> None:
+    """Issue a MipclassWarning at the caller's own line: the innermost frame outside this package."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, MipclassWarning, stacklevel=level)

@@ -34,7 +34,7 @@ from mipclass import datasets
 from mipclass.analysis.thresholds import rank_threshold
 from mipclass.estimators.splits import row_hashes, split
 from mipclass.methods.tau_fpl.ranking import RankingData
-from mipclass.methods.tau_fpl.training import train_path
+from mipclass.methods.tau_fpl.smoothed_primal import train_path
 from mipclass.models.false_positive import number_of_top
 from mipclass.protocol.run import Run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from math import floor
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...backends.registry import backend_for
-from ...errors import InvalidInputError, MipclassWarning
+from ...errors import InvalidInputError, warn
 from ...modelling.problem import Problem
 from ...modelling.program import Feature
 from ...models.outlier_svm import outlier_svm
@@ -209,7 +208,7 @@ def _outcome(
     if run.options.get("tree"):
         extra["tree"] = as_graph(trees)
     if slab.width <= 0:
-        warnings.warn(not_separable(slab.width, len(trees), margins > 0), MipclassWarning, stacklevel=4)
+        warn(not_separable(slab.width, len(trees), margins > 0))
         words = "no direction tried separates the points that stay"
         status = stopped or Status.ITERATION_LIMIT
         return Outcome(status, "none", None, None, nodes=nodes, iterations=margins, raw_status=words, extra=extra)

@@ -1,205 +1,69 @@
-"""The paper's dual projected gradient for tau-FPL (Algorithm 1), with Nesterov's acceleration, backtracking and restart.
-
-Minimise    g(alpha, beta) = |v|^2/(2mR) + sum_i (alpha_i^2/4 - alpha_i),    v = X+'alpha - X-'beta
-Subject to  (alpha, beta) in the top-k simplex;    w = v/(mR) and P* = -g*/m.
-
-Only products with the rows are needed, so a kernel matrix serves as well: v then stands for z = (alpha, -beta) itself, its
-square is z'Kz and the scores are K z/(mR). The scores of an extrapolated point are extrapolated scores, and g is quadratic,
-so a step costs one pair of products (or one product with K).
-"""
+"""fista: tau-FPL by the paper's dual projected gradient with acceleration (`projected_gradient`), as a method of the driver."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Array
-from ...protocol.result import Status
+from ...modelling.problem import Problem
+from ...models.false_positive import KernelRanking
+from ...protocol.options import Option, Options, number, one_of
+from ...protocol.result import Outcome, Values
 from ...protocol.run import Run
-from .gap import dual_bound, is_close_enough, top_mean
-from .kernels.topk import project_topk
+from ..base import Method, Refusal
+from .form import PROMISE, TOLERANCE, RankingForm, match_ranking
 from .ranking import RankingData
 
 
-@dataclass
-class DualTrained:
-    """The best dual point, as z in row order (alpha for positives, -beta for negatives), with w for linear rows."""
+class Fista(Method[RankingForm]):
+    """Algorithm 1 of Zhang et al. (2018) with acceleration, backtracking and restart, for points of weight one.
 
-    z: Array
-    w: Array | None
-    objective: float
-    bound: float
-    iterations: int = 0
-    status: Status | None = None
-
-    @property
-    def gap(self) -> float:
-        return max(0.0, self.objective - self.bound) / max(self.objective, 1e-12)
-
-
-@dataclass
-class DualPoint:
-    """z with everything linear in it: v (linear rows only), the products u = X v or K z, and the squared norm of v."""
-
-    z: Array
-    v: Array | None
-    u: Array
-    square: float
-
-    def beyond(self, before: DualPoint, momentum: float) -> DualPoint:
-        """self + momentum (self - before)."""
-        z = self.z + momentum * (self.z - before.z)
-        u = self.u + momentum * (self.u - before.u)
-        if self.v is None or before.v is None:
-            return DualPoint(z, None, u, float(z @ u))
-        v = self.v + momentum * (self.v - before.v)
-        return DualPoint(z, v, u, float(v @ v))
-
-
-class Dual:
-    """g, its gradient and the primal value over dual points."""
-
-    def __init__(self, data: RankingData, gram: NDArray[np.float64] | None) -> None:
-        self.data, self.gram = data, gram
-        self.m, self.k = data.pos.size, int(data.k)
-
-    def point(self, z: Array) -> DualPoint:
-        if self.gram is not None:
-            u = self.gram @ z
-            return DualPoint(z, None, u, float(z @ u))
-        v = self.data.rows.combine(z)
-        return DualPoint(z, v, self.data.rows.scores(v), float(v @ v))
-
-    def value(self, point: DualPoint) -> float:
-        alpha = point.z[self.data.pos]
-        return point.square / (2.0 * self.m * self.data.R) + 0.25 * float(alpha @ alpha) - float(alpha.sum())
-
-    def gradient(self, point: DualPoint) -> Array:
-        """With respect to z (so minus that with respect to beta)."""
-        out = point.u / (self.m * self.data.R)
-        out[self.data.pos] += 0.5 * point.z[self.data.pos] - 1.0
-        return out
-
-    def project(self, z: Array) -> Array:
-        alpha, beta = z[self.data.pos], -z[self.data.neg]
-        project_topk(alpha, beta, self.k, alpha, beta)
-        out = np.zeros(z.size)
-        out[self.data.pos], out[self.data.neg] = alpha, -beta
-        return out
-
-    def bounds(self, point: DualPoint) -> tuple[float, float]:
-        """(P(w), the certified bound) at the best multiple of the point: w = t v/(mR) with t = A/(2q)."""
-        data = self.data
-        alpha = point.z[data.pos]
-        A, alpha_square = float(alpha.sum()), float(alpha @ alpha)
-        q = 0.25 * alpha_square + point.square / (2.0 * self.m * data.R)
-        scale = A / (2.0 * q) if q > 0.0 else 0.0
-        scores = point.u * (scale / (self.m * data.R))
-        hinge = np.maximum(1.0 - scores[data.pos] + top_mean(scores[data.neg], data.weight_neg, data.k), 0.0)
-        ridge = 0.5 * data.R * point.square * (scale / (self.m * data.R)) ** 2
-        return float(hinge @ hinge) / self.m + ridge, dual_bound(data, A, alpha_square, point.square)
-
-    def weights(self, point: DualPoint) -> tuple[Array, Array | None]:
-        """z and w at the same multiple."""
-        alpha = point.z[self.data.pos]
-        q = 0.25 * float(alpha @ alpha) + point.square / (2.0 * self.m * self.data.R)
-        scale = float(alpha.sum()) / (2.0 * q) if q > 0.0 else 0.0
-        return scale * point.z, None if point.v is None else (scale / (self.m * self.data.R)) * point.v
-
-
-def train_dual(
-    data: RankingData, run: Run, tolerance: float, max_iterations: int, *, gram: NDArray[np.float64] | None = None,
-    start: Array | None = None, paper_epsilon: float | None = None,
-) -> DualTrained:  # fmt: skip
-    """Minimise g to a relative duality gap of `tolerance`.
-
-    With `paper_epsilon` the paper's own rule decides instead: stop when g changes by at most that much, from a random
-    (projected) start. `start` is a z to go on from.
+    It takes rows or a kernel matrix (`models.tau_fpl_kernel`).
     """
-    dual = Dual(data, gram)
-    if start is None:
-        guess = np.random.default_rng(run.seed).random(data.rows.shape[0]) if paper_epsilon is not None else None
-        start = (
-            _first_point(data) if guess is None else np.where(np.isin(np.arange(guess.size), data.pos), guess, -guess)
+
+    name: ClassVar[str] = "fista"
+    promise: ClassVar[str] = PROMISE
+    options: ClassVar[Options] = {
+        "tolerance": TOLERANCE,
+        "max_iterations": Option(20_000, "iterations at most", number(at_least=1, integer=True)),
+        "variant": Option(
+            "gap",
+            "'gap' stops on the duality gap; 'paper' stops when g changes by at most epsilon",
+            one_of("gap", "paper"),
+        ),
+        "epsilon": Option(1e-3, "the paper's stopping threshold, for variant='paper'", number(at_least=0)),
+    }
+
+    def match(self, problem: Problem) -> RankingForm | Refusal:
+        """The problem as a ranking problem of points of weight one, by their rows or by their kernel matrix."""
+        if isinstance(problem, KernelRanking):
+            data = RankingData.build(problem.K, problem.y_pm1, None, problem.k, problem.R)
+            return RankingForm(data, 1.0, gram=problem.K)
+        form = match_ranking(problem)
+        if isinstance(form, RankingForm) and not (form.data.is_unweighted and form.data.k.is_integer()):
+            return Refusal(
+                "its projection takes points of weight one and a whole k; use solver='lbfgs' for weighted points."
+            )
+        return form
+
+    def solve(self, form: RankingForm, run: Run) -> Outcome:
+        """Minimise the dual to the relative duality gap asked for, or by the paper's own stopping rule."""
+        from .projected_gradient import dual_start, train_dual
+
+        data, options = form.data, run.options
+        given = form.start(run)
+        found = train_dual(
+            data,
+            run,
+            run.gap or options["tolerance"],
+            options["max_iterations"],
+            gram=form.gram,
+            start=None if given is None else dual_start(data, data.rows.scores(given)),
+            paper_epsilon=options["epsilon"] if options["variant"] == "paper" else None,
         )
-    here = dual.point(dual.project(start))
-    value = dual.value(here)
-    objective, bound = dual.bounds(here)
-    best, best_point = DualTrained(here.z, None, min(objective, 1.0), bound), here if objective <= 1.0 else None
-    before, momentum_t, L = here, 1.0, 0.5
-    while True:
-        t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum_t * momentum_t))
-        base = here.beyond(before, (momentum_t - 1.0) / t_next)
-        after, L = _step(dual, base, L)
-        value_after = dual.value(after)
-        settled = paper_epsilon is not None and abs(value_after - value) <= paper_epsilon
-        if value_after > value and momentum_t > 1.0:  # restart: momentum has overshot
-            before, momentum_t = here, 1.0
-            continue
-        before, here, value, momentum_t = here, after, value_after, t_next
-        best.iterations += 1
-        objective, bound = dual.bounds(here)
-        best.bound = max(best.bound, bound)
-        if objective < best.objective:
-            best.objective, best_point = objective, here
-        run.report(objective=best.objective, bound=best.bound, iterations=best.iterations)
-        best.status = _verdict(best, run, tolerance, max_iterations, settled, paper_epsilon is not None)
-        if best.status is not None:
-            break
-    if best_point is None:
-        zero = np.zeros(here.z.size)
-        best.z, best.w = zero, None if here.v is None else np.zeros(here.v.size)
-    else:
-        best.z, best.w = dual.weights(best_point)
-    return best
-
-
-def _step(dual: Dual, base: DualPoint, L: float) -> tuple[DualPoint, float]:
-    """A projected gradient step with the smallest L = previous/1.1 * 2^i whose quadratic model is above g."""
-    gradient = dual.gradient(base)
-    L /= 1.1
-    m, R = dual.m, dual.data.R
-    while True:
-        after = dual.point(dual.project(base.z - gradient / L))
-        move = after.z - base.z
-        if after.v is not None and base.v is not None:
-            bend = float(np.sum((after.v - base.v) ** 2))
-        else:
-            bend = float(move @ (after.u - base.u))
-        alpha = move[dual.data.pos]
-        curvature = bend / (m * R) + 0.5 * float(alpha @ alpha)
-        if curvature <= L * float(move @ move) * (1.0 + 1e-12) or not move.any():
-            return after, L
-        L *= 2.0
-
-
-def dual_start(data: RankingData, scores: Array) -> Array:
-    """The dual point that scores suggest: alpha = 2 [1 - u]_+ and the k largest negatives at the cap."""
-    z = np.zeros(scores.size)
-    negatives = scores[data.neg]
-    top = np.argsort(-negatives, kind="stable")[: int(data.k)]
-    alpha = 2.0 * np.maximum(0.0, 1.0 - scores[data.pos] + float(negatives[top].mean()))
-    z[data.pos], z[data.neg[top]] = alpha, -float(alpha.sum()) / data.k
-    return z
-
-
-def _first_point(data: RankingData) -> Array:
-    """What w = 0 suggests: equal weights on the positives and on the negatives."""
-    z = np.zeros(data.rows.shape[0])
-    z[data.pos], z[data.neg] = 1.0, -data.pos.size / data.neg.size
-    return z
-
-
-def _verdict(
-    best: DualTrained, run: Run, tolerance: float, max_iterations: int, settled: bool, by_paper: bool
-) -> Status | None:
-    close = is_close_enough(best.objective, best.bound, tolerance)
-    if close if not by_paper else settled:
-        return Status.OPTIMAL if close else Status.ITERATION_LIMIT
-    if best.gap == 0.0:
-        return Status.OPTIMAL
-    if best.iterations >= max_iterations:
-        return Status.ITERATION_LIMIT
-    return run.stop()
+        values: Values = {"c": found.z / (data.total * data.R)}
+        if found.w is not None:
+            values = {"w": found.w, "b": np.zeros(())}
+        extra = {"relative_gap": found.gap, "alpha": found.z[data.pos], "beta": -found.z[data.neg]}
+        return form.outcome(found, values, extra)

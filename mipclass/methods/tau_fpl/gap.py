@@ -14,6 +14,15 @@ import numpy as np
 from ...arrays import Array
 from .ranking import RankingData
 
+LEAST_OBJECTIVE = 1e-12
+"""Objective (w = 0 has 1) below which gaps are measured against this number, so that P* = 0 has a finite relative gap."""
+
+SHARE_OF_GAIN = 0.1
+"""Part of the possible gain 1 - bound that may be missing from an acceptable point."""
+
+NEGLIGIBLE_GAIN = 0.01
+"""Possible gain, in units of the tolerance, below which w = 0 is accepted."""
+
 
 def top_mean(scores: Array, weights: Array, k: float) -> float:
     """T: the mean of the k largest scores, k counted in weight."""
@@ -34,13 +43,19 @@ def primal_value(data: RankingData, w: Array, scores: Array) -> float:
 
 
 def is_close_enough(objective: float, bound: float, tolerance: float) -> bool:
-    """The relative gap is at most `tolerance`, and the point is worth having.
+    """Whether the relative gap is at most `tolerance` and the point is better than w = 0 wherever that is possible.
 
     w = 0 has P = 1. Where P* is close to 1 (large R, hard data) it would pass for optimal although another w ranks better,
     so nine tenths of the possible gain 1 - bound are asked for as well, unless that gain itself is negligible.
     """
     gap, gain = objective - bound, 1.0 - bound
-    return gap <= tolerance * max(objective, 1e-12) and (gap <= 0.1 * gain or gain <= 0.01 * tolerance)
+    is_gained = gap <= SHARE_OF_GAIN * gain or gain <= NEGLIGIBLE_GAIN * tolerance
+    return gap <= tolerance * max(objective, LEAST_OBJECTIVE) and is_gained
+
+
+def relative_gap(objective: float, bound: float) -> float:
+    """(objective - bound) / objective, at least 0."""
+    return max(0.0, objective - bound) / max(objective, LEAST_OBJECTIVE)
 
 
 def dual_bound(data: RankingData, A: float, alpha_square: float, v_square: float) -> float:

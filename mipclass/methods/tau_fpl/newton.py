@@ -6,27 +6,35 @@ q_j = o_j c_j (1 - c_j), the generalised Hessian of the smoothed P is
 
     R + (2/m) sum_I o_i (x_i - t)(x_i - t)' + (A/(m k eps)) [X-' diag(q) X- - (X-'q)(X-'q)'/sum(q)].
 
-Rows of negligible weight are not read, and the d x d matrix is factored: a step costs (rows read) d^2 + d^3/3.
+Rows of negligible weight are not read. A step costs (rows read) d^2 for the matrix and d^3/3 for its Cholesky factor.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from ...arrays import Array, Index
-from .ranking import RankingData, Rows
+from .ranking import RankingData, RankingRows
 
-Matrix = NDArray[np.float64]
+LARGEST_D = 1_000
+"""Features up to which the d x d Hessian is formed and factored."""
 
-LARGEST_D = 1_000  # features up to which the Hessian is formed
-NEGLIGIBLE = 1e-3  # of the mean weight of a negative in the Hessian
-BLOCK = 4_000  # rows at a time
+NEGLIGIBLE = 1e-3
+"""Weight of a negative in the Hessian, in units of the mean one, below which its row is not read."""
+
+BLOCK = 4_000
+"""Rows of a dense matrix that are weighted and multiplied at a time."""
+
+DIAGONAL_SHIFT = 1e-12
+"""Added to the Hessian's diagonal in units of its mean entry, so that rounding cannot make it indefinite."""
+
+NEARLY_ALL = 0.999
+"""Share of the negatives' weight from which k leaves no top to smooth, and the entropic threshold runs to -infinity."""
 
 
 class EntropicLoss:
-    """T_eps and its duals at given scores, like SmoothedLoss of tau_fpl_lbfgs but smooth of every order."""
+    """T_eps and its duals at given scores, like `smoothed_primal.SmoothedLoss` but with derivatives of every order."""
 
     def __init__(self, data: RankingData, eps: float, theta: float) -> None:
         from .kernels import topk_smooth
@@ -49,8 +57,10 @@ class EntropicLoss:
 
 
 def is_affordable(data: RankingData) -> bool:
-    """Rows in memory, few features, and a top that is not all of the negatives."""
-    return data.rows.shape[1] <= LARGEST_D and not data.rows.is_lazy and data.k < 0.999 * float(data.weight_neg.sum())
+    """Whether rows are in memory, features few, and the top is not all of the negatives."""
+    return (
+        data.rows.shape[1] <= LARGEST_D and not data.rows.is_lazy and data.k < NEARLY_ALL * float(data.weight_neg.sum())
+    )
 
 
 def newton_direction(loss: EntropicLoss, alpha: Array, g: Array, gradient: Array) -> Array:
@@ -70,11 +80,11 @@ def newton_direction(loss: EntropicLoss, alpha: Array, g: Array, gradient: Array
         square, moment = _moments(data.rows, data.neg[near], q[near])
         bend = square - np.outer(moment, moment) / float(q[near].sum())
         H += float(alpha.sum()) / (m * data.k * loss.eps) * bend
-    H[np.diag_indices(d)] += data.R + 1e-12 * float(np.trace(H)) / d
+    H[np.diag_indices(d)] += data.R + DIAGONAL_SHIFT * float(np.trace(H)) / d
     return -np.asarray(cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), gradient, check_finite=False))
 
 
-def _moments(rows: Rows, index: Index, o: Array) -> tuple[Matrix, Array]:
+def _moments(rows: RankingRows, index: Index, o: Array) -> tuple[Array, Array]:
     """(X' diag(o) X, X'o) over the rows `index`."""
     d = rows.shape[1]
     if rows.is_sparse:

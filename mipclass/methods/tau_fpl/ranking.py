@@ -1,4 +1,4 @@
-"""Data of a tau-FPL ranking problem: rows that are only ever multiplied, and the two classes' weights.
+"""Data of a tau-FPL ranking problem: rows as an operator, and the two classes with their weights.
 
 Rows come as a dense array (any float type or order, also a memory map), a CSR matrix, a Dask array in row blocks, or a
 kernel matrix. Everything the training needs of them is X w, X'z and a subset of rows; nothing is copied or upcast as a
@@ -16,9 +16,12 @@ import scipy.sparse as sp
 from ...arrays import Array, Positions
 from ...modelling.row_blocks import is_lazy, row_blocks
 
+SKIP_BELOW = 0.6
+"""Share of nonzero z below which reading only those rows beats a product with all of them."""
 
-class Rows:
-    """X as an operator. `dense` float64 arrays in C order take the fast paths."""
+
+class RankingRows:
+    """X as an operator: X w, X'z and subsets of rows. Dense float64 arrays and CSR matrices take fast paths."""
 
     def __init__(self, X: Any) -> None:
         # A memory map is seen as a plain array on the same file, which is all that numba knows.
@@ -46,7 +49,7 @@ class Rows:
             data = self.X.data.astype(np.float64, copy=False)
             return np.asarray(combine_sparse_rows(data, self.X.indices, self.X.indptr, active, z, self.shape[1]))
         if self.is_plain:
-            if self.X.flags.c_contiguous and active.size < 0.6 * z.size:
+            if self.X.flags.c_contiguous and active.size < SKIP_BELOW * z.size:
                 from .kernels.topk_smooth import combine_rows
 
                 return np.asarray(combine_rows(self.X, active, z))
@@ -67,10 +70,10 @@ class Rows:
 class RankingData:
     """Rows, the positions of the positive and negative ones, their weights, and k (in units of negative weight).
 
-    `total` is the positives' weight sum m. Rows of zero weight belong to neither class.
+    Rows of zero weight belong to neither class.
     """
 
-    rows: Rows
+    rows: RankingRows
     pos: Positions
     neg: Positions
     weight_pos: Array
@@ -80,20 +83,24 @@ class RankingData:
 
     @property
     def total(self) -> float:
+        """m, the sum of the positives' weights."""
         return float(self.weight_pos.sum())
 
     @property
     def is_unweighted(self) -> bool:
+        """Whether every point has weight one."""
         return bool((self.weight_pos == 1.0).all() and (self.weight_neg == 1.0).all())
 
     @classmethod
     def build(cls, X: Any, y_pm1: Array, weights: Array | None, k: float, R: float) -> RankingData:
+        """The data of rows X with signs y and weights (None: all one)."""
         weights = np.ones(y_pm1.size) if weights is None else np.asarray(weights, dtype=np.float64)
         pos = np.flatnonzero((y_pm1 > 0) & (weights > 0))
         neg = np.flatnonzero((y_pm1 < 0) & (weights > 0))
-        return cls(Rows(X), pos, neg, weights[pos], weights[neg], float(k), float(R))
+        return cls(RankingRows(X), pos, neg, weights[pos], weights[neg], float(k), float(R))
 
     def with_R(self, R: float) -> RankingData:
+        """The same data with another penalty."""
         return replace(self, R=float(R))
 
     def subsample(self, share: float, seed: int) -> RankingData:
@@ -109,6 +116,6 @@ class RankingData:
         k = self.k * float(weight_neg.sum() / self.weight_neg.sum())
         order = np.arange(p.size + n.size)
         return RankingData(
-            Rows(X), order[: p.size], order[p.size :], self.weight_pos[p], weight_neg,
+            RankingRows(X), order[: p.size], order[p.size :], self.weight_pos[p], weight_neg,
             max(k, float(weight_neg.min())), self.R,
         )  # fmt: skip

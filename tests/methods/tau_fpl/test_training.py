@@ -8,11 +8,10 @@ import scipy.sparse as sp
 
 from mipclass import models, solve
 from mipclass.errors import InvalidInputError, MipclassWarning, UnsupportedProgramError
-from mipclass.methods.tau_fpl.fista import train_dual
 from mipclass.methods.tau_fpl.gap import top_mean
-from mipclass.methods.tau_fpl.lbfgs import train
-from mipclass.methods.tau_fpl.ranking import RankingData, Rows
-from mipclass.methods.tau_fpl.training import train_path
+from mipclass.methods.tau_fpl.projected_gradient import train_dual
+from mipclass.methods.tau_fpl.ranking import RankingData, RankingRows
+from mipclass.methods.tau_fpl.smoothed_primal import train, train_path
 from mipclass.models.false_positive import number_of_top
 from mipclass.protocol.result import Status
 from mipclass.protocol.run import Run
@@ -190,7 +189,7 @@ def test_sparse_and_blocked_rows_multiply_like_dense_ones():
     w, z = rng.standard_normal(7), np.where(rng.random(101) < 0.3, rng.standard_normal(101), 0.0)
     kinds = (X, np.asfortranarray(X), sp.csr_array(X), X.astype(np.float32), dask_array.from_array(X, chunks=(30, 4)))
     for kind in kinds:
-        rows = Rows(kind)
+        rows = RankingRows(kind)
         tolerance = 1e-5 if getattr(kind, "dtype", None) == np.float32 else 1e-12
         np.testing.assert_allclose(rows.scores(w), X @ w, atol=tolerance)
         np.testing.assert_allclose(rows.combine(z), X.T @ z, atol=tolerance)
