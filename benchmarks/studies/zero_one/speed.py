@@ -57,7 +57,7 @@ def timed(function: Any, *arguments: Any) -> tuple[Any, float]:
 def pencils(n: int, d: int) -> dict[str, Any]:
     X, y = cloud(n, d)
     data = prepare(X, y.astype(float))
-    got, seconds = timed(prioritised_search, data.Z, data.weights)
+    got, seconds = timed(prioritised_search, data)
     if not got.finished:
         raise AssertionError("PCS did not finish")
     return {"seconds": seconds, "loss": got.loss, "rate": comb(n, d) / seconds}
@@ -82,7 +82,7 @@ def pcs_search(n: int, d: int) -> dict[str, Any]:
 
     def run() -> Any:
         data = prepare(X, y.astype(float))
-        return prioritised_search(data.Z, data.weights)
+        return prioritised_search(data)
 
     got, seconds = timed(run)
     return {"seconds": seconds, "loss": got.loss}
@@ -220,7 +220,7 @@ def warmup() -> None:
     X, y = cloud(30, 3)
     lu_enumeration(X, y.astype(float), 10)
     data = prepare(X, y.astype(float))
-    prioritised_search(data.Z, data.weights, -np.eye(4)[0])  # from a bad rule, so that all of it is used
+    prioritised_search(data, -np.eye(4)[0])  # from a bad rule, so that all of it is used
     for solver in ("pcs", "sla", "csa", "local"):
         solve(models.zero_one(X, y), solver)
 

@@ -1,4 +1,4 @@
-"""The two proving searches behind one face, so that `box`, `iis` and `exact` can drive either.
+"""The two proving searches behind one protocol, so that `box`, `iis` and `exact` can run either.
 
 Losses and bounds are whole numbers in units of the problem, without its constant; rules are W = (w, b) over all features.
 """
@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...certificates.certificate import fraction
@@ -19,97 +18,109 @@ from ..zero_one.prepared import ZeroOneData
 from .box.search import BoxSearch
 from .iis.cover import CoverData
 from .iis.proof import iis_lower
+from .iis.rules import widest_rules
 from .iis.tree import IISSearch
 from .rational import integer_weights
 
 Stop = Callable[[], object]
+"""Asked often by a search; anything but None or False stops it."""
 
 
-class Engine(Protocol):
+class Prover(Protocol):
     """A search that can be paused, told of rules, and asked for its proof."""
 
     name: str
 
     @property
-    def lower(self) -> int: ...
+    def lower(self) -> int:
+        """The proven lower bound."""
+        ...
+
     @property
-    def best(self) -> int | None: ...
+    def best(self) -> int | None:
+        """The incumbent's cost; None without an incumbent."""
+        ...
+
     @property
-    def rule(self) -> Array | None: ...
+    def rule(self) -> Array | None:
+        """The incumbent; None without one."""
+        ...
+
     @property
-    def nodes(self) -> int: ...
+    def nodes(self) -> int:
+        """Nodes visited so far."""
+        ...
+
     @property
     def exhausted(self) -> bool:
         """Nothing more can be done, whether or not the bound meets the incumbent."""
         ...
 
-    def offer(self, W: Array) -> None: ...
-    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None: ...
-    def proof(self) -> dict[str, Any]: ...
+    def offer(self, W: Array) -> None:
+        """Take a rule as incumbent when it is better."""
+        ...
+
+    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
+        """Go on until it is done or `stop()`; `on_progress` is called when the bound or the incumbent changed."""
+        ...
+
+    def proof(self) -> dict[str, Any]:
+        """The lower part of a certificate: what is proven now."""
+        ...
 
 
 def trivial_lower(data: ZeroOneData) -> dict[str, Any]:
-    """The proof that needs no search: what opposite twins cost."""
-    constant = Fraction(data.constant)
-    return {
-        "kind": "trivial",
-        "bound": fraction(constant),
-        "constant": fraction(constant),
-        "unit": "1",
-        "points": [],
-        "weights": [],
-    }
+    """The proof that needs no search: what equal points of opposite labels cost."""
+    constant = fraction(Fraction(data.constant))
+    return {"kind": "trivial", "bound": constant, "constant": constant, "unit": "1", "points": [], "weights": []}
 
 
-def representatives(data: ZeroOneData) -> NDArray[np.intp]:
-    """The first of the user's points that went into each row."""
-    points = np.full(len(data.Z), -1, dtype=np.intp)
-    kept = np.flatnonzero(data.group >= 0)[::-1]
-    points[data.group[kept]] = kept
-    return points
-
-
-class BoxEngine:
+class BoxProver:
     """Boxes over the prepared rows (plain problems only)."""
 
     name = "box"
 
-    def __init__(self, data: ZeroOneData, at: Array) -> None:
-        """`at` is any of the user's points: the value of the columns that are constant."""
-        self.data, self._at = data, at
+    def __init__(self, data: ZeroOneData) -> None:
+        self.data = data
         weights, self.unit = integer_weights(data.weights)
-        self.search = BoxSearch(data.Z, weights)
+        self.search = BoxSearch(data.Z, weights, M=data.map)
         self._dead = False
 
     @property
     def lower(self) -> int:
+        """The proven lower bound."""
         return self.search.lower
 
     @property
     def best(self) -> int:
+        """The incumbent's cost."""
         return self.search.best
 
     @property
     def rule(self) -> Array:
-        w, b = self.data.rule(self.search.best_W)
-        return np.append(w, b)
+        """The incumbent over all features."""
+        return np.append(*self.data.rule(self.search.best_W))
 
     @property
     def nodes(self) -> int:
+        """Boxes visited so far."""
         return self.search.nodes
 
     @property
     def exhausted(self) -> bool:
+        """The bound meets the incumbent, or boxes at the end of the grid are left that nothing settles."""
         return self._dead or self.search.finished
 
     def offer(self, W: Array) -> None:
-        dropped = np.setdiff1d(np.arange(self.data.n_features), self.data.columns)
-        self.search.offer(np.append(W[self.data.columns], W[-1] + self._at[dropped] @ W[dropped]))
+        """Take a rule as incumbent when it is better."""
+        self.search.offer(self.data.restricted(W))
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
+        """Go on until it is done or `stop()`."""
         self._dead = self.search.advance(stop, on_progress=on_progress) and not self.search.finished
 
     def proof(self) -> dict[str, Any]:
+        """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
         constant = Fraction(self.data.constant)
         if self.lower <= 0:
             return trivial_lower(self.data)
@@ -118,48 +129,65 @@ class BoxEngine:
             "bound": fraction(constant + self.unit * self.lower),
             "constant": fraction(constant),
             "unit": fraction(self.unit),
-            "points": representatives(self.data).tolist(),
+            "points": self.data.representatives.tolist(),
             "weights": self.search.weights.tolist(),
             "proof": self.search.proof().content(self.data.columns, self.data.n_features),
         }
 
 
-class IISEngine:
+class IISProver:
     """Branch and cut over infeasible subsystems."""
 
     name = "iis"
 
-    def __init__(self, data: CoverData, seed: int, has_offset: bool, run: Run | None = None) -> None:
-        self.data, self._has_offset = data, has_offset
+    def __init__(self, data: CoverData, seed: int, run: Run | None = None) -> None:
+        """`run` brings the time limit into single LPs."""
+        self.data = data
         self.search = IISSearch(data, seed=seed)
         self.search.master.run = run
 
     @property
     def lower(self) -> int:
+        """The proven lower bound."""
         return self.search.lower
 
     @property
     def best(self) -> int | None:
+        """The incumbent's cost; None without an incumbent."""
         return self.search.best
 
     @property
     def rule(self) -> Array | None:
+        """The incumbent with its offset, which is zero when the problem has none; None without an incumbent."""
         W = self.search.best_W
-        return W if W is None or self._has_offset else np.append(W, 0.0)
+        return W if W is None or self.data.has_offset else np.append(W, 0.0)
 
     @property
     def nodes(self) -> int:
+        """Nodes of the tree visited so far."""
         return self.search.nodes
 
     @property
     def exhausted(self) -> bool:
+        """Nothing is left to search."""
         return self.search.finished
 
     def offer(self, W: Array) -> None:
-        self.search.offer(W if self._has_offset else W[:-1])
+        """Take a rule as incumbent when it is feasible and better."""
+        self.search.offer(W if self.data.has_offset else W[:-1])
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
+        """Go on until it is done or `stop()`."""
         self.search.advance(stop, on_progress)
 
+    def widest_rule(self) -> tuple[Array, float] | None:
+        """The incumbent with the widest margins that get the same points right, as (w, b); None without an incumbent."""
+        if self.search.best_W is not None:
+            for W in widest_rules(self.data, ~self.data.errors(self.search.best_W)):
+                self.search.settle(W)
+        found = self.rule
+        return None if found is None else (found[:-1], float(found[-1]))
+
     def proof(self) -> dict[str, Any]:
+        """The tree of covers that proves `lower`."""
         return iis_lower(self.search)

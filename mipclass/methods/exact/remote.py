@@ -1,4 +1,4 @@
-"""A proving search in a process of its own, seen as an Engine: rules go both ways, bounds come back, the proof at the end.
+"""A proving search in a process of its own, seen as a Prover: rules go both ways, bounds come back, the proof at the end.
 
 The process is started by joblib's loky, which needs no guard around the caller's main module and no fork.
 """
@@ -10,27 +10,32 @@ from collections.abc import Callable
 from typing import Any
 
 from ...arrays import Array
-from ...certificates.certificate import Statement
+from .iis.cover import CoverData
+from .provers import IISProver, Stop
 
-Stop = Callable[[], object]
+TELL_SECONDS = 0.1
+"""Seconds between two messages of the process: often enough for the caller's limits."""
+
+POLL_SECONDS = 0.05
+"""Seconds that either side sleeps when it has nothing to do."""
+
+PROOF_SECONDS = 60.0
+"""Seconds that the caller waits for the proof, which is written in full before it is sent."""
 
 
-def work(connection: Any, X: Array, y: Array, statement: Statement, seed: int, start: Array) -> None:
+def work(connection: Any, data: CoverData, seed: int, start: Array) -> None:
     """What the process does: search, tell of bounds and rules at most ten times a second, and end with the proof."""
-    from .iis.cover import cover_data
-    from .provers import IISEngine
-
-    engine = IISEngine(cover_data(X, y, statement), seed, True)
-    engine.offer(start)
-    told_best, told_at, asked_to_end = engine.best, 0.0, False
+    prover = IISProver(data, seed)
+    prover.offer(start)
+    told_best, told_at, asked_to_end = prover.best, 0.0, False
 
     def tell(now: bool = False) -> None:
         nonlocal told_best, told_at
-        if now or time.monotonic() - told_at > 0.1:
+        if now or time.monotonic() - told_at > TELL_SECONDS:
             told_at = time.monotonic()
-            rule = engine.rule if engine.best != told_best else None
-            told_best = engine.best
-            connection.send(("state", engine.lower, engine.best, engine.nodes, rule, engine.exhausted))
+            rule = prover.rule if prover.best != told_best else None
+            told_best = prover.best
+            connection.send(("state", prover.lower, prover.best, prover.nodes, rule, prover.exhausted))
 
     def stop() -> bool:
         nonlocal asked_to_end
@@ -39,15 +44,15 @@ def work(connection: Any, X: Array, y: Array, statement: Statement, seed: int, s
             if what == "end":
                 asked_to_end = True
             else:
-                engine.offer(rule)
+                prover.offer(rule)
         return asked_to_end
 
     try:
-        engine.advance(stop, tell)
+        prover.advance(stop, tell)
         tell(now=True)
         while not stop():
-            time.sleep(0.05)
-        connection.send(("proof", engine.lower, engine.best, engine.nodes, engine.rule, engine.proof()))
+            time.sleep(POLL_SECONDS)
+        connection.send(("proof", prover.lower, prover.best, prover.nodes, prover.rule, prover.proof()))
     except (EOFError, BrokenPipeError):
         pass  # the caller has gone; nobody is left to tell
     finally:
@@ -55,16 +60,16 @@ def work(connection: Any, X: Array, y: Array, statement: Statement, seed: int, s
 
 
 class RemoteIIS:
-    """The `iis` engine in another process. `poll` takes in what it has sent; `close` ends it."""
+    """The prover `iis` in another process. `poll` takes in what it has sent; `close` ends it."""
 
     name = "iis"
 
-    def __init__(self, X: Array, y: Array, statement: Statement, seed: int, start: Array) -> None:
+    def __init__(self, data: CoverData, seed: int, start: Array) -> None:
         from joblib.externals.loky.backend import get_context
 
         context = get_context("loky")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs, X, y, statement, seed, start), daemon=True)
+        self._process = context.Process(target=work, args=(theirs, data, seed, start), daemon=True)
         self._process.start()
         theirs.close()
         self.lower, self.nodes, self.exhausted = 0, 0, False
@@ -74,6 +79,7 @@ class RemoteIIS:
         self._closed = False
 
     def poll(self) -> None:
+        """Take in what the process has sent."""
         try:
             while not self.exhausted and self._connection.poll():
                 self._take(self._connection.recv())
@@ -91,6 +97,7 @@ class RemoteIIS:
             self.lower, self.exhausted = lower, bool(last)
 
     def offer(self, W: Array) -> None:
+        """Send a rule to the process."""
         if self._process.is_alive():
             self._connection.send(("rule", W))
 
@@ -99,13 +106,14 @@ class RemoteIIS:
         while not self.exhausted and not stop():
             self.poll()
             on_progress()
-            time.sleep(0.05)
+            time.sleep(POLL_SECONDS)
 
     def proof(self) -> dict[str, Any]:
+        """The proof that `close(want_proof=True)` fetched."""
         assert self._proof is not None, "close() fetches the proof"
         return self._proof
 
-    def close(self, want_proof: bool, seconds: float = 60.0) -> bool:
+    def close(self, want_proof: bool, seconds: float = PROOF_SECONDS) -> bool:
         """End the process; True when its proof was wanted and came."""
         if self._closed:
             return self._proof is not None

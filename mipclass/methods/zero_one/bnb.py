@@ -21,33 +21,36 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Array
+from ...arrays import Array, Index, Mask
 from ...modelling.model import Model
 from ...protocol.hooks import Hooks
 from ...protocol.options import Option, number, one_of, optional
 from ...protocol.result import Status
-from ...protocol.run import Run
 from ...tree import FREE, Incumbent, Rules, search
 from ...tree.rules import Decisions, as_hooks
+from ..base import Refusal
 from .bnb_lps import CellLP, HullLP
 from .csa import swap_search
-from .local import count_loss, unit_rows
-from .method import (
-    COMMON_OPTIONS,
-    VARIANT_OPTION,
-    Found,
-    PlainZeroOne,
-    Task,
-    refuse_all_but_plain,
-    standardising,
-    start_rule,
-)
-from .prepared import ZeroOneData, prepare, whitening
+from .form import match_plain
+from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, LossSearch, PlainZeroOne
+from .prepared import ZeroOneData, prepare
+from .starts import SVM_C, better_side, svm_rule
 
 MOST_WITNESSES = 32
+"""Rules kept from earlier LPs; one that agrees with a node's decisions saves the node's LP."""
+
 MOST_CONFLICTS = 20_000
+"""Conflicts kept; propagation goes through all of them at each node."""
+
+FIRST_CONFLICTS = 64
+"""Lines of the table of conflicts to begin with; it doubles when it is full."""
+
+CLEAR = 1e-9
+"""Least margin, over rows of length one, by which a known rule must agree with a decision: above rounding."""
+
+FIRST_SWAPS = 2_000
+"""Pencils of the swap search that improves the start."""
 
 
 class LossRules(Rules):
@@ -69,27 +72,27 @@ class LossRules(Rules):
         self.strict = strict
         self.data, self.n = data, len(data.Z)
         self.is_paper = variant == "paper"
-        self.M = whitening(data.Z)
-        self.rows = unit_rows(data.Z, self.M)
+        self.rows = data.unit
         scores = data.Z @ start
         self.order = np.argsort(-np.abs(scores), kind="stable")
         self.start_errors = (scores <= 0).astype(np.int8)
         self.cell = CellLP(self.rows)
-        features = (data.Z @ standardising(data))[:, :-1] * data.labels[:, None]
+        features = (data.Z @ data.standardising)[:, :-1] * data.labels[:, None]
         self.hull = HullLP(self.rows * data.labels[:, None], features, np.random.default_rng(seed))
         self.witnesses = np.zeros((0, self.rows.shape[1]))
-        self.pool = np.full((64, self.rows.shape[1] + 1), -1, dtype=np.int32)
+        self.pool = np.full((FIRST_CONFLICTS, self.rows.shape[1] + 1), -1, dtype=np.int32)
         self.n_conflicts = 0
-        self._rule: Array | None = None  # of the node propagated last
         self._at_root = True
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 
     def branch(self, fixed: Decisions) -> tuple[int, int] | None:
+        """The free point farthest from the start's hyperplane, and the side the start calls it."""
         free = self.order[fixed[self.order] == FREE]
         return (int(free[0]), int(self.start_errors[free[0]])) if len(free) else None
 
     def bound(self, fixed: Decisions) -> float:
+        """The weight of the decided errors, and of conflicts that only a further error resolves."""
         decided = float(self.data.weights[fixed == 1].sum())
         if self.is_paper or not self.n_conflicts:
             return decided
@@ -98,6 +101,7 @@ class LossRules(Rules):
         return decided + float(packing_bound(self.pool, self.n_conflicts, fixed, self.data.weights))
 
     def propagate(self, fixed: Decisions, changed: int | None) -> Decisions | None:
+        """The decisions that conflicts and hulls imply; None when no rule agrees with them."""
         fixed = fixed.copy()
         if not self.is_paper and not self._decide_by_conflicts(fixed):
             return None
@@ -117,6 +121,7 @@ class LossRules(Rules):
             left[conflict >> 1] = False
 
     def incumbent(self, fixed: Decisions) -> Incumbent | None:
+        """The rule of the node's cell, counted on the data; in the printed variant at leaves alone."""
         if self.is_paper:
             is_leaf = not (fixed == FREE).any()
             rule = self.cell.solve(fixed == 0, fixed == 1)[0] if is_leaf else None
@@ -124,8 +129,7 @@ class LossRules(Rules):
             rule = self._fitting_rule(fixed)
         if rule is None:
             return None
-        W = np.asarray(self.M @ rule)
-        return Incumbent(count_loss(self.data.Z, self.data.weights, W), {"W": W})
+        return _incumbent(self.data, np.asarray(self.data.map @ rule))
 
     # -- how they decide ----------------------------------------------------------------------------------------------
 
@@ -137,13 +141,13 @@ class LossRules(Rules):
             return False
         return self._fitting_rule(fixed) is not None
 
-    def _fits(self, fixed: Decisions) -> NDArray[np.bool_]:
+    def _fits(self, fixed: Decisions) -> Mask:
         """Which of the rules found before agree with the decisions."""
         if not len(self.witnesses):
             return np.zeros(0, dtype=bool)
-        fits = (self.rows[fixed == 0] @ self.witnesses.T > 1e-9).all(axis=0)
+        fits = (self.rows[fixed == 0] @ self.witnesses.T > CLEAR).all(axis=0)
         if self.strict:
-            fits &= (self.rows[fixed == 1] @ self.witnesses.T < -1e-9).all(axis=0)
+            fits &= (self.rows[fixed == 1] @ self.witnesses.T < -CLEAR).all(axis=0)
         return np.asarray(fits)
 
     def _fitting_rule(self, fixed: Decisions) -> Array | None:
@@ -159,7 +163,7 @@ class LossRules(Rules):
         self.witnesses = np.vstack([rule, self.witnesses[: MOST_WITNESSES - 1]])
         return rule
 
-    def _learn(self, conflict: NDArray[np.int64]) -> None:
+    def _learn(self, conflict: Index) -> None:
         if not len(conflict) or len(conflict) > self.pool.shape[1] or self.n_conflicts >= MOST_CONFLICTS:
             return
         if self.n_conflicts == len(self.pool):
@@ -183,7 +187,7 @@ class LossRules(Rules):
             fixed[found] = (labels[found] != side).astype(np.int8)
         return True
 
-    def _could_be(self, side: float, fixed: Decisions) -> NDArray[np.bool_]:
+    def _could_be(self, side: float, fixed: Decisions) -> Mask:
         """Points that every rule known to fit this node calls `side`; the others cannot be in that side's hull."""
         fits = self._fits(fixed)
         if self.is_paper or not fits.any():
@@ -193,7 +197,7 @@ class LossRules(Rules):
 
 
 class BranchAndBound(PlainZeroOne):
-    """See the module's docstring."""
+    """Branch and bound over which points are errors; see the module's docstring."""
 
     name = "bnb"
     promise = "proven when its tree is done, in floating point; anytime otherwise"
@@ -209,19 +213,17 @@ class BranchAndBound(PlainZeroOne):
         }
     )
 
-    def search(self, task: Task) -> Found:
+    def search(self, task: LossSearch) -> Found:
+        """The tree, from the start improved by a swap search (the start itself in the printed variant)."""
         run, data = task.run, task.data
         rules = LossRules(data, task.start, variant=run.options["variant"], seed=run.seed)
         start = task.start
         if not rules.is_paper:
-            start = swap_search(data.Z, data.weights, start, task.rng, steps=2_000, stop=run.stop).w
-        first = Incumbent(count_loss(data.Z, data.weights, start), {"W": start})
+            start = swap_search(data, start, task.rng, steps=FIRST_SWAPS, stop=run.stop).w
+        first = _incumbent(data, start)
         task.tell(first.objective)
-        inner = Run(
-            time_limit=run.time_limit and max(run.seconds_left(), 1e-9),
-            gap=run.gap,
-            callback=lambda event: _pass_on(task, event),
-        )
+        inner = run.inner(gap=run.gap)
+        inner.callback = lambda event: task.tell(event.objective, lower=event.bound, nodes=event.nodes)
         got = search(
             rules,
             inner,
@@ -239,38 +241,34 @@ class BranchAndBound(PlainZeroOne):
         }
         if got.tree is not None:
             extra["tree"] = got.tree
-        # A stop of the outer run reaches the tree through its callback, but the reason is the outer run's to give.
         stopped = None if got.status is Status.OPTIMAL else run.stop() or got.status
         lower = min(max(got.bound, 0.0), best.objective)
         return Found(best.values["W"], lower, stopped, nodes=got.nodes, extra=extra)
 
 
-def _pass_on(task: Task, event: Any) -> bool:
-    """The inner tree's events in the outer run, whose stop requests go back."""
-    task.tell(event.objective, lower=event.bound, nodes=event.nodes)
-    return task.run.stop() is None
+def _incumbent(data: ZeroOneData, W: Array) -> Incumbent:
+    return Incumbent(data.cost(W), {"W": W})
 
 
-def indicator_hooks(problem: Model, *, seed: int = 0, steps: int = 2_000) -> Hooks:
+def indicator_hooks(problem: Model, *, seed: int = 0, steps: int = FIRST_SWAPS) -> Hooks:
     """The rules of bnb for the declared indicator model inside a MIP solver.
 
         solve(problem, solver="scip", options={"hooks": indicator_hooks(problem)})
 
     On SCIP they propagate, choose the branching point and propose incumbents; HiGHS takes the incumbents. All decisions are
     valid for the model as declared: they use points decided right alone, whose margin of eps every point of their hull
-    shares. Plain models only (see `refuse_all_but_plain`).
+    shares. Plain models only (see `match_plain`).
     """
     from ...errors import UnsupportedProgramError
 
-    reason = refuse_all_but_plain(problem)
-    if reason is not None:
-        raise UnsupportedProgramError(f"the rules of 'bnb' do not fit model {problem.name!r}: {reason}")
+    form = match_plain(problem)
+    if isinstance(form, Refusal):
+        raise UnsupportedProgramError(f"the rules of 'bnb' do not fit model {problem.name!r}: {form.reason}")
     points = problem.points
     X = points.X.toarray() if hasattr(points.X, "toarray") else points.X
     data = prepare(X, points.y_pm1, points.weights, cancel=False)
-    start = start_rule(X[0], data, data, Run.quiet(seed=seed))
-    best = swap_search(data.Z, data.weights, start, seed, steps=steps).w
-    scale = problem.terms[0][0]
+    start = better_side(data, svm_rule(data, SVM_C, seed))
+    best = swap_search(data, start, seed, steps=steps).w
     rules = LossRules(data, best, strict=False, seed=seed)
     program = problem.program()
     columns = np.arange(program.n_columns)[program.block("error").slice][np.argsort(data.group)]
@@ -279,5 +277,5 @@ def indicator_hooks(problem: Model, *, seed: int = 0, steps: int = 2_000) -> Hoo
         w, b = data.rule(values["W"])
         return problem.encode({"w": w, "b": np.asarray(b)})
 
-    first = Incumbent(scale * count_loss(data.Z, data.weights, best), {"W": best})
+    first = Incumbent(form.scale * data.cost(best), {"W": best})
     return as_hooks(rules, columns, encode, first=first)

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ...arrays import Array, Mask
+from ...arrays import Array, Index, Mask
 from ...backends.highs import LinearSession
 from ...errors import MipclassError
 from ...modelling.builder import Builder
 from ...protocol.result import Status
 
-SEPARABLE = 1e-6  # least margin, over rows of length one, that counts as a strict one; above HiGHS's tolerance of 1e-7
+SEPARABLE = 1e-6
+"""Least margin, over rows of length one, that counts as positive: above HiGHS's feasibility tolerance of 1e-7."""
+
+SUPPORT = 1e-9
+"""Dual values above this belong to the support; smaller ones are rounding."""
+
+SHADOW = 1e-9
+"""A point outside a hull's projections by more than this fraction of their size is outside the hull."""
+
+INSIDE = 1e-8
+"""Largest residual of sum u_k p_k = p, over rows of length one, at which p counts as inside the hull."""
+
+N_DIRECTIONS = 64
+"""Random directions, besides the axes, on which hulls are projected."""
 
 
 class CellLP:
@@ -37,7 +49,7 @@ class CellLP:
         self.right, self.wrong = np.ones(n, dtype=bool), np.ones(n, dtype=bool)
         self.solves = 0
 
-    def solve(self, right: Mask, wrong: Mask) -> tuple[Array | None, NDArray[np.int64]]:
+    def solve(self, right: Mask, wrong: Mask) -> tuple[Array | None, Index]:
         """(w, no decisions) for a cell with points, (None, the decisions of a conflict as 2 i + error) for an empty one."""
         self._toggle(right, wrong)
         self.solves += 1
@@ -47,7 +59,7 @@ class CellLP:
         w, rho = answer.x[:-1], answer.x[-1]
         if rho > SEPARABLE:
             return w, np.zeros(0, dtype=np.int64)
-        support = np.flatnonzero(np.abs(answer.row_duals) > 1e-9)
+        support = np.flatnonzero(np.abs(answer.row_duals) > SUPPORT)
         return None, 2 * (support % self.n) + (support >= self.n)
 
     def _toggle(self, right: Mask, wrong: Mask) -> None:
@@ -72,7 +84,7 @@ class HullLP:
     def __init__(self, points: Array, features: Array, rng: np.random.Generator) -> None:
         n, m = points.shape
         self.points = points
-        directions = np.column_stack([np.eye(features.shape[1]), rng.standard_normal((features.shape[1], 64))])
+        directions = np.column_stack([np.eye(features.shape[1]), rng.standard_normal((features.shape[1], N_DIRECTIONS))])
         self.shadows = features @ directions
         build = Builder("hull")
         u = build.variables("u", n, lower=0.0, upper=0.0)
@@ -81,12 +93,12 @@ class HullLP:
         self.used = np.zeros(n, dtype=bool)
         self.solves = 0
 
-    def inside(self, hull: Mask, candidates: Mask) -> NDArray[np.int64]:
+    def inside(self, hull: Mask, candidates: Mask) -> Index:
         """Which of the candidates lie in the hull of the points of `hull`."""
         if not hull.any():
             return np.zeros(0, dtype=np.int64)
         low, high = self.shadows[hull].min(axis=0), self.shadows[hull].max(axis=0)
-        size = 1e-9 * np.maximum(np.abs(low), np.abs(high))
+        size = SHADOW * np.maximum(np.abs(low), np.abs(high))
         among = np.flatnonzero(candidates)
         in_shadow = ((self.shadows[among] >= low - size) & (self.shadows[among] <= high + size)).all(axis=1)
         return np.array([p for p in among[in_shadow] if self._is_inside(hull, int(p))], dtype=np.int64)
@@ -103,4 +115,4 @@ class HullLP:
         answer = self.session.solve()
         if answer.x is None:
             return False
-        return bool(np.abs(self.points.T @ answer.x - point).max() <= 1e-8)
+        return bool(np.abs(self.points.T @ answer.x - point).max() <= INSIDE)

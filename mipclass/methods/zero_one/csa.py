@@ -17,14 +17,14 @@ import numpy as np
 
 from ...arrays import Array
 from ...protocol.options import Option, number
-from .local import LocalResult, count_loss, least_squares_rule, unit_rows
-from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task
-from .prepared import whitening
+from .local import LocalResult, steps_of_a_piece
+from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, LossSearch, PlainZeroOne
+from .prepared import WeightedRows
+from .starts import least_squares_rule
 
 
 def swap_search(
-    Z: Array,
-    weights: Array,
+    rows: WeightedRows,
     w0: Array | None = None,
     rng: np.random.Generator | int = 0,
     *,
@@ -34,54 +34,42 @@ def swap_search(
     stop: Callable[[], object] | None = None,
     on_improvement: Callable[[Array, float, int], None] | None = None,
 ) -> LocalResult:
-    """Lower the weighted 0-1 loss over the rows of Z by swaps of the D rows on the hyperplane.
+    """Lower the weighted 0-1 loss over the rows by swaps of the D rows on the hyperplane.
 
     Parameters are those of `local.local_search`; `strict` is the paper's search (no equal moves, no kicks).
     """
     from ...numeric.random import random_state
     from .kernels.pencil import work_arrays
-    from .kernels.pencil_swap import first_independent, start_vertex, swap_steps
+    from .kernels.pencil_swap import IDLE, first_vertex, swap_steps
 
-    Z = np.ascontiguousarray(Z, dtype=np.float64)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
-    start = least_squares_rule(Z, weights) if w0 is None else np.asarray(w0, dtype=np.float64)
-    best, best_loss = start, count_loss(Z, weights, start)
-    M = whitening(Z) if len(Z) else np.zeros((0, 0))
-    m = M.shape[1]
+    start = least_squares_rule(rows.Z, rows.weights) if w0 is None else np.asarray(w0, dtype=np.float64)
+    best, best_loss = start, rows.cost(start)
+    m = rows.map.shape[1]
     if m < 2 or best_loss <= 0.0:
         return LocalResult(best, best_loss, 0)
 
-    rows = unit_rows(Z, M)
     state = random_state(int(np.random.default_rng(rng).integers(2**62)))
-    v = np.asarray(np.linalg.lstsq(M, start, rcond=None)[0], dtype=np.float64)
-    chosen = first_independent(rows, np.argsort(np.abs(rows @ v), kind="stable"))
-    directions = np.empty((m, m))
-    start_vertex(rows, chosen, v, directions)
-    best_v, best_chosen = v.copy(), chosen.copy()
-    losses = np.array([np.inf, best_loss])
-    counters = np.zeros(3, dtype=np.int64)
-    work = work_arrays(len(Z))
-    piece = max(5, int(2e7 / (Z.size + 40 * len(Z))))
+    at = first_vertex(rows.unit, rows.whitened(start), best_loss)
+    work = work_arrays(len(rows.Z))
+    piece = steps_of_a_piece(rows)
     done = 0
     while done < steps and best_loss > 0.0 and not (stop is not None and stop()):
         asked = min(piece, steps - done)
-        did = swap_steps(
-            rows, weights, chosen, v, directions, best_v, best_chosen, losses, counters, asked, patience, strict, state, work
-        )  # fmt: skip
+        did = swap_steps(rows.unit, rows.weights, at, asked, patience, strict, state, work)
         done += did
-        w = M @ best_v
-        loss = count_loss(Z, weights, w)
+        w = rows.map @ at.best_w
+        loss = rows.cost(w)
         if loss < best_loss:
             best, best_loss = w, loss
             if on_improvement is not None:
                 on_improvement(best, best_loss, done)
-        if did < asked or (strict and counters[0] >= m - 1):
+        if did < asked or (strict and at.counters[IDLE] >= m - 1):
             break
     return LocalResult(best, best_loss, done)
 
 
 class CombinatorialSwaps(PlainZeroOne):
-    """See the module's docstring."""
+    """Swaps of the points on the hyperplane; see the module's docstring."""
 
     name = "csa"
     promise = "heuristic: swaps of the points on the hyperplane; the best of the quick searches"
@@ -94,17 +82,11 @@ class CombinatorialSwaps(PlainZeroOne):
         }
     )
 
-    def search(self, task: Task) -> Found:
+    def search(self, task: LossSearch) -> Found:
+        """Swap search with the options of the run."""
         options = task.run.options
+        limits = {"steps": options["steps"], "patience": options["patience"], "strict": options["variant"] == "paper"}
         got = swap_search(
-            task.data.Z,
-            task.data.weights,
-            task.start,
-            task.rng,
-            steps=options["steps"],
-            patience=options["patience"],
-            strict=options["variant"] == "paper",
-            stop=task.run.stop,
-            on_improvement=lambda w, loss, steps: task.tell(loss, iterations=steps),
+            task.data, task.start, task.rng, stop=task.run.stop, on_improvement=task.on_improvement, **limits
         )
         return Found(got.w, stopped=task.run.stop(), iterations=got.steps)

@@ -4,7 +4,7 @@ Data        rows z_i = y_i (x_i, 1) of Z, weights c_i >= 0
 Minimise    sum_i c_i [z_i.w <= 0]   over w != 0
 Step        along v(p) = (1 - |p|) w + p u the loss is piecewise constant; all its pieces come from one pass over the
             sorted breakpoints (`kernels.pencil.sweep`), so a step finds the best rule of a whole circle.
-Claim       heuristic: the loss is counted on the data; proven only when it meets what every rule must pay.
+Claim       heuristic: the loss is counted on the data; proven only when it equals what every rule must pay.
 """
 
 from __future__ import annotations
@@ -16,22 +16,16 @@ import numpy as np
 
 from ...arrays import Array
 from ...protocol.options import Option, number
-from .method import COMMON_OPTIONS, Found, PlainZeroOne, Task
-from .prepared import whitening
+from .method import COMMON_OPTIONS, Found, LossSearch, PlainZeroOne
+from .prepared import WeightedRows, count_loss
+from .starts import least_squares_rule
 
+PIECE = 2e7
+"""Operations in one call of a compiled search, about 50 ms: between two calls the caller may stop it. The number of steps
+in a piece follows from the size of the data and not from the clock, so that runs repeat."""
 
-def unit_rows(Z: Array, M: Array) -> Array:
-    """Rows of Z M, each of length one (zero rows stay zero): the same 0-1 loss in even coordinates."""
-    from .kernels.standardise import to_unit_length
-
-    rows = np.ascontiguousarray(Z @ M)
-    to_unit_length(rows)
-    return rows
-
-
-def count_loss(Z: Array, weights: Array, w: Array) -> float:
-    """Weight of the rows with z_i.w <= 0."""
-    return float(weights[Z @ w <= 0.0].sum())
+SORTING = 40
+"""Operations that a sweep spends on each row beyond its products: histogram and sorting."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +37,13 @@ class LocalResult:
     steps: int
 
 
+def steps_of_a_piece(rows: WeightedRows) -> int:
+    """Sweeps of a pencil in one call of a compiled search."""
+    return max(5, int(PIECE / (rows.Z.size + SORTING * len(rows.Z))))
+
+
 def local_search(
-    Z: Array,
-    weights: Array,
+    rows: WeightedRows,
     w0: Array | None = None,
     rng: np.random.Generator | int = 0,
     *,
@@ -54,12 +52,11 @@ def local_search(
     stop: Callable[[], object] | None = None,
     on_improvement: Callable[[Array, float, int], None] | None = None,
 ) -> LocalResult:
-    """Lower the weighted 0-1 loss of w over the rows of Z by at most `steps` exact line searches.
+    """Lower the weighted 0-1 loss of w over the rows by at most `steps` exact line searches.
 
     Parameters
     ----------
-    Z : (n, m) rows y_i (x_i, 1).
-    weights : (n,) nonnegative weights.
+    rows : signed rows y_i (x_i, 1) with nonnegative weights.
     w0 : (m,) start; None starts from the weighted least-squares rule.
     rng : generator or seed; the same seed gives the same answer, however the search is cut into pieces.
     steps, patience : line searches in all, and without a new best before a kick.
@@ -70,34 +67,30 @@ def local_search(
     from .kernels.line_search import local_steps
     from .kernels.pencil import work_arrays
 
-    Z = np.ascontiguousarray(Z, dtype=np.float64)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
-    start = least_squares_rule(Z, weights) if w0 is None else np.asarray(w0, dtype=np.float64)
-    best, best_loss = start, count_loss(Z, weights, start)
-    flipped = count_loss(Z, weights, -start)
+    start = least_squares_rule(rows.Z, rows.weights) if w0 is None else np.asarray(w0, dtype=np.float64)
+    best, best_loss = start, rows.cost(start)
+    flipped = rows.cost(-start)
     if flipped < best_loss:
         best, best_loss = -start, flipped
-    M = whitening(Z) if len(Z) else np.zeros((0, 0))
-    if M.shape[1] < 2 or best_loss <= 0.0:
+    if rows.map.shape[1] < 2 or best_loss <= 0.0:
         return LocalResult(best, best_loss, 0)
 
     generator = np.random.default_rng(rng)
     state = random_state(int(generator.integers(2**62)))
-    rows = unit_rows(Z, M)
-    v = np.asarray(np.linalg.lstsq(M, best, rcond=None)[0], dtype=np.float64)
-    v = v / np.float64(np.linalg.norm(v)) if np.any(v) else np.eye(M.shape[1])[0]
+    v = rows.whitened(best)
+    v = v / np.float64(np.linalg.norm(v)) if np.any(v) else np.eye(rows.map.shape[1])[0]
     best_v = v.copy()
-    losses = np.full(2, count_loss(rows, weights, v))
+    losses = np.full(2, count_loss(rows.unit, rows.weights, v))
     idle = np.zeros(1, dtype=np.int64)
-    work = work_arrays(len(Z))
-    piece = max(5, int(2e7 / (Z.size + 40 * len(Z))))  # about 50 ms, a fixed count so that runs repeat
+    work = work_arrays(len(rows.Z))
+    piece = steps_of_a_piece(rows)
     done = 0
     while done < steps and best_loss > 0.0 and not (stop is not None and stop()):
         asked = min(piece, steps - done)
-        did = local_steps(rows, weights, v, best_v, losses, idle, asked, patience, state, work)
+        did = local_steps(rows.unit, rows.weights, v, best_v, losses, idle, asked, patience, state, work)
         done += did
-        w = M @ best_v
-        loss = count_loss(Z, weights, w)  # rounding on the way back is why this is counted again
+        w = rows.map @ best_v
+        loss = rows.cost(w)  # counted again, because the way back from whitened coordinates rounds
         if loss < best_loss:
             best, best_loss = w, loss
             if on_improvement is not None:
@@ -107,19 +100,8 @@ def local_search(
     return LocalResult(best, best_loss, done)
 
 
-def least_squares_rule(Z: Array, weights: Array) -> Array:
-    """The rule nearest to margins of one in the weighted least-squares sense (scale-safe, never all zero)."""
-    scale = np.abs(Z).max(axis=0, initial=0.0)
-    scale = np.where(scale > 0.0, scale, 1.0)
-    root = np.sqrt(weights)
-    w: Array = np.linalg.lstsq((Z / scale) * root[:, None], root, rcond=None)[0] / scale
-    if not np.any(w):
-        w[-1] = 1.0
-    return w
-
-
 class LocalSearch(PlainZeroOne):
-    """See the module's docstring."""
+    """Exact line searches along random directions; see the module's docstring."""
 
     name = "local"
     promise = "heuristic: exact line searches from a linear SVM, seconds for a hundred thousand points"
@@ -128,16 +110,9 @@ class LocalSearch(PlainZeroOne):
         "patience": Option(2_000, "line searches without a new best before a kick", number(1, integer=True)),
     }
 
-    def search(self, task: Task) -> Found:
+    def search(self, task: LossSearch) -> Found:
+        """Local search with the options of the run."""
         options = task.run.options
-        got = local_search(
-            task.data.Z,
-            task.data.weights,
-            task.start,
-            task.rng,
-            steps=options["steps"],
-            patience=options["patience"],
-            stop=task.run.stop,
-            on_improvement=lambda w, loss, steps: task.tell(loss, iterations=steps),
-        )
+        limits = {"steps": options["steps"], "patience": options["patience"], "stop": task.run.stop}
+        got = local_search(task.data, task.start, task.rng, on_improvement=task.on_improvement, **limits)
         return Found(got.w, stopped=task.run.stop(), iterations=got.steps)

@@ -1,40 +1,42 @@
-"""What the methods for the plain weighted 0-1 loss share: what they take, where they start, how they answer.
+"""What bnb, pcs, csa, sla and local share: how they start, report and answer.
 
-    minimise over (w, b)   sum_i c_i [ t_i (w.x_i + b) <= 0 ]
-
-A method prepares the data (`zero_one_data`), starts from a linear SVM (or the caller's warm start), searches over the
-homogeneous rows, and hands back a rule in the user's units without ties, whose loss is counted on the user's data.
+A method searches over the prepared rows of its form (`form.ZeroOneForm`) from a linear SVM's rule or the caller's warm
+start, and hands back a rule in the user's units without ties, whose loss is counted on the user's data.
 """
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...arrays import Array
-from ...modelling.model import Model
-from ...models.rules import Linear
-from ...models.zero_one_loss import ZeroOne
+from ...modelling.problem import Problem
 from ...protocol.options import Option, Options, number, one_of
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
-from ..base import Method
-from .prepared import ZeroOneData, best_offset, prepare, recentre
+from ..base import Method, Refusal
+from .form import ZeroOneForm, match_plain
+from .offsets import best_offset
+from .prepared import ZeroOneData
+from .starts import SVM_C, start_rule
+from .widest import recentre
 
-MOST_DENSE_ENTRIES = 50_000_000
-MOST_CENTRED_ENTRIES = 2_000_000  # beyond that the centring LP takes longer than the search
+MOST_CENTRED_ENTRIES = 2_000_000
+"""Entries of the prepared rows beyond which the centring LP takes longer than the search."""
+
+BOUND_TOLERANCE = 1e-9
+"""The bound meets the objective when it lies within this fraction of it: sums of weights differ by rounding."""
 
 COMMON_OPTIONS: dict[str, Option] = {
     "centre": Option(
         True, "move the rule found to the middle of its cell (an LP); not in printed variants", one_of(True, False)
     ),
     "svm_C": Option(
-        100.0, "C of the linear SVM (squared hinge, standardised features) that gives the start", number(1e-9)
+        SVM_C, "C of the linear SVM (squared hinge, standardised features) that gives the start", number(1e-9)
     ),
 }
 VARIANT_OPTION: dict[str, Option] = {
@@ -43,29 +45,42 @@ VARIANT_OPTION: dict[str, Option] = {
 
 
 @dataclass(frozen=True)
-class Task:
-    """One search: the prepared rows, a start over them, limits and reporting.
+class LossSearch:
+    """One search: the form, a start over its prepared rows, and the run with its limits."""
 
-    points : the rows before opposite twins cancelled, for what is not a 0-1 loss (an SVM, means and variances).
-    tell(loss, lower=..., nodes=..., iterations=...) reports a loss or a bound of the prepared rows.
-    """
-
-    data: ZeroOneData
-    points: ZeroOneData
+    form: ZeroOneForm
     start: Array
     run: Run
-    tell: Callable[..., None]
+
+    @property
+    def data(self) -> ZeroOneData:
+        """The prepared rows."""
+        return self.form.data
 
     @property
     def rng(self) -> np.random.Generator:
+        """A fresh generator from the run's seed."""
         return np.random.default_rng(self.run.seed)
+
+    def on_improvement(self, W: Array, cost: float, iterations: int) -> None:
+        """Report the cost of a better rule; what the searches call when they found one."""
+        self.tell(cost, iterations=iterations)
+
+    def tell(self, cost: float | None = None, *, lower: float | None = None, **effort: int | None) -> None:
+        """Report a cost or a lower bound of the prepared rows in the user's units, with nodes=... or iterations=..."""
+        scale, constant = self.form.scale, self.data.constant
+        self.run.report(
+            objective=None if cost is None else scale * (cost + constant),
+            bound=None if lower is None else scale * (lower + constant),
+            **effort,
+        )
 
 
 @dataclass(frozen=True)
 class Found:
     """What a search found: W over the kept columns (offset last), and what it can say about it.
 
-    lower : a lower bound on the loss of the prepared rows (without their constant), 0 when nothing is known.
+    lower : a lower bound on the cost of the prepared rows (without their constant), 0 when nothing is known.
     stopped : why the search ended early; None when it came to its own end.
     """
 
@@ -77,66 +92,38 @@ class Found:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def refuse_all_but_plain(problem: Any) -> str | None:
-    """None for a Model that minimises ZeroOne() over Linear() with a free offset and nothing else; else the reason."""
-    if not isinstance(problem, Model):
-        return "it takes a Model that minimises ZeroOne(); use solver='highs' for a Program."
-    term = problem.term(ZeroOne)
-    if len(problem.terms) != 1 or term is None:
-        return f"it minimises ZeroOne() alone, and the objective is {problem.objective.formula()}; use solver='highs'."
-    if term[1].margin != 0 or term[1].on != "all":
-        return "it minimises the scale-free loss of all points, ZeroOne(margin=0, on='all'); use solver='highs'."
-    if not isinstance(problem.rule, Linear) or problem.rule.intercept is not True:
-        return "it takes rule=Linear() with a free offset (intercept=True); use solver='highs'."
-    if problem.constraints:
-        return f"it takes no side constraints, and there is {problem.constraints[0].formula()}; use solver='exact' or 'highs'."
-    if hasattr(problem.X, "toarray") and np.prod(problem.X.shape) > MOST_DENSE_ENTRIES:
-        return f"X is sparse with {problem.X.shape} entries, too many to hold as a dense array; select features or rows first."
-    return None
-
-
-class PlainZeroOne(Method):
+class PlainZeroOne(Method[ZeroOneForm]):
     """Base of bnb, pcs, csa, sla and local: subclasses search, this class prepares and answers."""
 
     options: ClassVar[Options] = COMMON_OPTIONS
 
-    def refuses(self, problem: Any) -> str | None:
-        return refuse_all_but_plain(problem)
+    def match(self, problem: Problem) -> ZeroOneForm | Refusal:
+        """The plain 0-1 loss of a linear rule, or why the problem is not of that form."""
+        return match_plain(problem)
 
     @abstractmethod
-    def search(self, task: Task) -> Found:
+    def search(self, task: LossSearch) -> Found:
         """Search from `task.start` within the limits of `task.run`."""
 
-    def first_rule(self, x: Array, data: ZeroOneData, points: ZeroOneData, run: Run) -> Array:
+    def first_rule(self, form: ZeroOneForm, run: Run) -> Array:
         """Where the search starts; see `start_rule`."""
-        return start_rule(x, data, points, run)
+        return start_rule(form, run)
 
-    def solve(self, problem: Model, run: Run) -> Outcome:
-        X = problem.X.toarray() if hasattr(problem.X, "toarray") else problem.X
-        y, weights = problem.y_pm1, problem.weights
-        data = prepare(X, y, weights)
-        points = prepare(X, y, weights, cancel=False) if data.constant else data
-        scale = problem.terms[0][0]
-        run.report(bound=scale * data.constant)
-
-        def tell(loss: float | None = None, *, lower: float | None = None, **effort: int | None) -> None:
-            run.report(
-                objective=None if loss is None else scale * (loss + data.constant),
-                bound=None if lower is None else scale * (lower + data.constant),
-                **effort,
-            )
-
-        start = self.first_rule(X[np.argmax(weights > 0)], data, points, run)
-        tell(data.loss(start) - data.constant)
-        found = self.search(Task(data, points, start, run, tell)) if len(data.Z) else Found(start)
-        w, b = data.rule(self._finished(data, start, found.W, run))
-        scores = np.asarray(X @ w)
+    def solve(self, form: ZeroOneForm, run: Run) -> Outcome:
+        """Search over the prepared rows, centre the rule found, choose its offset, and count its loss on the data."""
+        data, y, weights = form.data, form.y, form.weights
+        run.report(bound=form.scale * data.constant)
+        task = LossSearch(form, self.first_rule(form, run), run)
+        task.tell(data.cost(task.start))
+        found = self.search(task) if len(data.Z) else Found(task.start)
+        w, b = data.rule(self._finished(task, found.W))
+        scores = np.asarray(form.X @ w)
         if run.options.get("variant") != "paper" or (scores + b == 0).any():
             b = best_offset(scores, y, weights, b)
         values = {"w": w, "b": np.asarray(b)}
-        objective = problem.recount(values)
-        bound = scale * (found.lower + data.constant)
-        is_proven = objective <= bound + 1e-9 * max(1.0, abs(objective))
+        objective = form.problem.recount(values)
+        bound = form.scale * (found.lower + data.constant)
+        is_proven = objective <= bound + BOUND_TOLERANCE * max(1.0, abs(objective))
         claim: Claim = "proven" if is_proven else "heuristic"
         within = objective - bound <= run.gap * max(1.0, abs(objective))
         status = Status.OPTIMAL if is_proven or within else found.stopped or Status.ITERATION_LIMIT
@@ -144,61 +131,16 @@ class PlainZeroOne(Method):
             status, claim, values, objective, bound, nodes=found.nodes, iterations=found.iterations, extra=found.extra
         )
 
-    def _finished(self, data: ZeroOneData, start: Array, W: Array, run: Run) -> Array:
+    def _finished(self, task: LossSearch, W: Array) -> Array:
         """W moved to the middle of its cell, where rounding does no harm and new points find the widest margin.
 
         A start that was not improved on stays as it is (an SVM's rule has a margin of its own), and so does a printed
         algorithm's rule.
         """
-        if data.loss(W) >= data.loss(start):
-            return start
+        data, run = task.data, task.run
+        if data.loss(W) >= data.loss(task.start):
+            return task.start
         is_paper = run.options.get("variant") == "paper"
         if is_paper or not run.options["centre"] or data.Z.size > MOST_CENTRED_ENTRIES or run.stop() is not None:
             return W
         return recentre(data, W)
-
-
-def start_rule(x: Array, data: ZeroOneData, points: ZeroOneData, run: Run) -> Array:
-    """The rule a search starts from: the caller's warm start, else a linear SVM; the better of its two sides.
-
-    x is any point of the user's, for the value of the columns that are constant.
-    """
-    if run.warm_start is not None and "w" in run.warm_start:
-        w = np.asarray(run.warm_start["w"], dtype=np.float64)
-        dropped = np.setdiff1d(np.arange(data.n_features), data.columns)
-        b = float(run.warm_start.get("b", np.zeros(()))) + float(x[dropped] @ w[dropped])
-        W = np.append(w[data.columns], b)
-    else:
-        W = svm_rule(points, run.options.get("svm_C", 100.0), run.seed)
-    return W if data.loss(W) <= data.loss(-W) else -W
-
-
-def standardising(points: ZeroOneData) -> Array:
-    """The matrix T with W = T W', W' being a rule over features of mean 0 and variance 1 (weighted)."""
-    X = points.Z[:, :-1] * points.labels[:, None]
-    mean = np.average(X, axis=0, weights=points.weights)
-    spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=points.weights))
-    spread = np.where(spread > 0, spread, 1.0)
-    T = np.diag(np.append(1.0 / spread, 1.0))
-    T[-1, :-1] = -mean / spread
-    return T
-
-
-def svm_rule(points: ZeroOneData, C: float, seed: int) -> Array:
-    """W of scikit-learn's LinearSVC on standardised features; the weightier class where there is nothing to learn."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.svm import LinearSVC
-
-    y, weights = points.labels, points.weights
-    n, m = points.Z.shape
-    majority = np.append(np.zeros(m - 1), 1.0 if y @ weights >= 0 else -1.0)
-    if m == 1 or len(np.unique(y)) < 2:
-        return majority
-    T = standardising(points)
-    X = (points.Z @ T)[:, :-1] * y[:, None]
-    svm = LinearSVC(C=C, dual=n < m - 1, random_state=seed % 2**32, max_iter=5000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # any rule will do for a start
-        svm.fit(X, y, sample_weight=weights)
-    W: Array = T @ np.append(svm.coef_[0], svm.intercept_[0])
-    return W if np.any(W) else majority

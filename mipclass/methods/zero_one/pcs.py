@@ -25,27 +25,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import comb
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Array
+from ...arrays import Array, Index, Positions
 from ...numeric.random import random_state
 from ...protocol.options import Option, number, optional
 from ...protocol.run import Run
 from .csa import swap_search
+from .form import ZeroOneForm
 from .kernels import pencil_enumeration as kernel
 from .kernels.nudge import nudge_for_all, nudged_off
 from .kernels.pencil import ON_ALL, work_arrays
-from .local import count_loss, least_squares_rule, unit_rows
-from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task, start_rule
-from .prepared import ZeroOneData, whitening
+from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, LossSearch, PlainZeroOne
+from .prepared import WeightedRows, count_loss
+from .starts import least_squares_rule, start_rule
 
 Stop = Callable[[], object]
 
 MOST_FLAT_PENCILS = 5_000
-FEW_PENCILS = 20_000  # swept in less time than the fit of an SVM takes, so the search starts without one
+"""Pencils swept on one flat; beyond that its best nudge so far stands in and the search no longer counts as finished."""
+
+FEW_PENCILS = 20_000
+"""Pencils that are swept in less time than the fit of an SVM takes, so that the search starts without one."""
+
+PIECE = 2e7
+"""Operations in one call of the compiled enumeration, about 50 ms: between two calls the caller may stop it."""
+
+SAME_LOSS = 1e-9
+"""Losses closer than this fraction are equal: sums of weights in different orders differ by rounding."""
+
+FLAT_RANK = 1e-8
+"""Singular values of a flat's unit rows below this fraction of the largest one count as zero."""
 
 
 class _Stopped(Exception):
@@ -97,12 +108,12 @@ class PencilSearch:
             self._enumerate(only_needed=False)
 
     def _target(self) -> float:
-        return self.loss - 1e-9 * (1.0 + self.loss) if np.isfinite(self.loss) else np.inf
+        return self.loss - SAME_LOSS * (1.0 + self.loss) if np.isfinite(self.loss) else np.inf
 
     def _offer(self, v: Array, expected: float) -> None:
         """Take v when its loss, counted on the rows, is a new best; note when it is not what was expected."""
         loss = count_loss(self.rows, self.weights, v)
-        if loss > expected + 1e-9 * (1.0 + expected):
+        if loss > expected + SAME_LOSS * (1.0 + expected):
             self.unconfirmed += 1
         if loss < self.loss:
             self.loss, self.v = loss, v
@@ -117,42 +128,35 @@ class PencilSearch:
         """Sweep the pencils; False as soon as the family that is needed in general position may not be enough."""
         n, m = self.rows.shape
         levels = m - 2
-        projected = np.zeros((levels + 1, m, n))
-        projected[0] = self.rows.T
-        reflectors = np.zeros((max(levels, 1), m))
-        fixed = np.full(max(levels, 1), -2, dtype=np.int64)
-        depth, counters = np.zeros(1, dtype=np.int64), np.zeros(3, dtype=np.int64)
-        found, state, work = np.zeros(1 + m), random_state(0), work_arrays(n)
-        budget = max(4, int(2e7 / (n * (m + 4))))  # about 50 ms
+        at = kernel.first_enumeration(self.rows)
+        fixed, counters = at.fixed[:levels], at.counters
+        state, work = random_state(0), work_arrays(n)
+        budget = max(4, int(PIECE / (n * (m + 4))))
         code = kernel.PAUSED
         while code != kernel.FINISHED and self.loss > 0.0:
             if self.stop is not None and self.stop(self):
                 raise _Stopped
-            before = int(counters[0])
+            before = int(counters[kernel.SWEPT])
             code = kernel.pencil_steps(
-                self.weights, projected, reflectors, fixed, depth, self.lexicographic, only_needed, self._target(),
-                budget, found, counters, state, work,
-            )  # fmt: skip
-            self.pencils += int(counters[0]) - before
-            if only_needed and counters[1]:
+                self.weights, at, self.lexicographic, only_needed, self._target(), budget, state, work
+            )
+            self.pencils += int(counters[kernel.SWEPT]) - before
+            if only_needed and counters[kernel.TIED]:
                 return False
             if code != kernel.CANDIDATE:
                 continue
-            is_independent = counters[2] == levels
+            is_independent = counters[kernel.ON_FLAT] == levels
             if only_needed and not is_independent:
                 return False
-            flat = (
-                fixed[:levels]
-                if is_independent
-                else np.flatnonzero(np.abs(projected[levels, :2]).sum(axis=0) <= ON_ALL)
-            )
-            flat_loss, nudge = self._nudge_of(flat, fixed[:levels])
-            loss = float(found[0]) + flat_loss
+            plane = at.projected[levels, :2]
+            flat = fixed if is_independent else np.flatnonzero(np.abs(plane).sum(axis=0) <= ON_ALL)
+            flat_loss, nudge = self._nudge_of(flat, fixed)
+            loss = float(at.found[0]) + flat_loss
             if loss <= self._target():
-                self._offer(nudged_off(self.rows, found[1:], nudge, flat), loss)
+                self._offer(nudged_off(self.rows, at.found[1:], nudge, flat), loss)
         return True
 
-    def _nudge_of(self, flat: NDArray[np.intp], fixed: NDArray[np.int64]) -> tuple[float, Array]:
+    def _nudge_of(self, flat: Positions, fixed: Index) -> tuple[float, Array]:
         """Least loss of the rows of a flat under a nudge off it, and such a nudge."""
         if len(flat) == len(fixed):  # independent rows: all can be right at once
             return 0.0, nudge_for_all(self.rows, flat)
@@ -168,7 +172,7 @@ class PencilSearch:
         search no longer counts as finished (`unconfirmed`).
         """
         _, size, axes = np.linalg.svd(rows, full_matrices=False)
-        axes = axes[size > 1e-8 * size[0]]
+        axes = axes[size > FLAT_RANK * size[0]]
         inner_rows = np.ascontiguousarray(rows @ axes.T)
         v = np.asarray(np.linalg.lstsq(inner_rows, np.ones(len(rows)), rcond=None)[0], dtype=np.float64)
         inner = PencilSearch(inner_rows, weights, count_loss(inner_rows, weights, v), v)
@@ -189,8 +193,7 @@ def in_apparent_general_position(Z: Array) -> bool:
 
 
 def prioritised_search(
-    Z: Array,
-    weights: Array,
+    rows: WeightedRows,
     w0: Array | None = None,
     *,
     lexicographic: bool = False,
@@ -199,31 +202,29 @@ def prioritised_search(
     on_improvement: Callable[[Array, float, int], None] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> EnumerationResult:
-    """Least weighted 0-1 loss over the rows of Z (y_i (x_i, 1)); exact when `finished`.
+    """Least weighted 0-1 loss over signed rows y_i (x_i, 1); exact when `finished`.
 
     w0 is the rule whose nearest rows come first, and the first incumbent; None takes the mean of the whitened rows, about
     their least-squares rule. `stop` and `on_progress` are called about every 50 ms.
     """
-    Z = np.ascontiguousarray(Z, dtype=np.float64)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
-    M = whitening(Z) if len(Z) else np.zeros((Z.shape[1], 0))
-    rows = unit_rows(Z, M)
+    Z, M, unit = rows.Z, rows.map, rows.unit
     if w0 is None:
-        v = weights @ rows
+        v = rows.weights @ unit
         start = M @ v if np.any(v) else np.eye(Z.shape[1])[-1]
     else:
         start = np.asarray(w0, dtype=np.float64)
-        v = np.asarray(np.linalg.lstsq(M, start, rcond=None)[0], dtype=np.float64)
-    order = np.argsort(np.abs(rows @ v), kind="stable")
-    best: dict[str, Any] = {"w": start, "loss": count_loss(Z, weights, start)}
+        v = rows.whitened(start)
+    order = np.argsort(np.abs(unit @ v), kind="stable")
+    best_w, best_loss = start, rows.cost(start)
 
     def confirm(search: PencilSearch) -> None:
+        nonlocal best_w, best_loss
         w = np.asarray(M @ np.asarray(search.v))
-        loss = count_loss(Z, weights, w)
-        if abs(loss - search.loss) > 1e-9 * (1.0 + loss):  # more than rounding on the way back from whitened rows
+        loss = rows.cost(w)
+        if abs(loss - search.loss) > SAME_LOSS * (1.0 + loss):  # more than rounding on the way back from whitened rows
             search.unconfirmed += 1
-        if loss < best["loss"]:
-            best.update(w=w, loss=loss)
+        if loss < best_loss:
+            best_w, best_loss = w, loss
             if on_improvement is not None:
                 on_improvement(w, loss, search.pencils)
 
@@ -234,9 +235,9 @@ def prioritised_search(
         return used_up or bool(stop is not None and stop())
 
     search = PencilSearch(
-        np.ascontiguousarray(rows[order]),
-        weights[order],
-        best["loss"],
+        np.ascontiguousarray(unit[order]),
+        rows.weights[order],
+        best_loss,
         lexicographic=lexicographic,
         only_needed=not lexicographic and in_apparent_general_position(Z),
         stop=ask,
@@ -247,10 +248,11 @@ def prioritised_search(
         finished = search.unconfirmed == 0
     except _Stopped:
         finished = False
-    combinations = comb(len(rows), max(rows.shape[1] - 1, 0))
+    n, m = unit.shape
+    combinations = comb(n, max(m - 1, 0))
     if not finished:
-        combinations = min(combinations, search.pencils * len(rows) // max(rows.shape[1] - 1, 1))  # about
-    return EnumerationResult(best["w"], best["loss"], finished, search.pencils, combinations, search.unconfirmed)
+        combinations = min(combinations, search.pencils * n // max(m - 1, 1))  # an estimate
+    return EnumerationResult(best_w, best_loss, finished, search.pencils, combinations, search.unconfirmed)
 
 
 def n_pencils(Z: Array) -> int:
@@ -260,7 +262,7 @@ def n_pencils(Z: Array) -> int:
 
 
 class PrioritisedSearch(PlainZeroOne):
-    """See the module's docstring."""
+    """Enumeration of all pencils, nearest points first; see the module's docstring."""
 
     name = "pcs"
     promise = "proven when it finishes (small D), in floating point; anytime otherwise"
@@ -272,28 +274,29 @@ class PrioritisedSearch(PlainZeroOne):
         }
     )
 
-    def first_rule(self, x: Array, data: ZeroOneData, points: ZeroOneData, run: Run) -> Array:
-        is_small = n_pencils(data.Z) <= FEW_PENCILS
+    def first_rule(self, form: ZeroOneForm, run: Run) -> Array:
+        """The least-squares rule where there are few pencils, else the usual start."""
+        is_small = n_pencils(form.data.Z) <= FEW_PENCILS
         if run.warm_start is not None or run.options["variant"] == "paper" or not is_small:
-            return start_rule(x, data, points, run)
-        return least_squares_rule(data.Z, data.weights)
+            return start_rule(form, run)
+        return least_squares_rule(form.data.Z, form.data.weights)
 
-    def search(self, task: Task) -> Found:
+    def search(self, task: LossSearch) -> Found:
+        """A short swap search (not in the printed variant), then the enumeration."""
         run, data = task.run, task.data
         is_paper = run.options["variant"] == "paper"
         start = task.start
         if not is_paper:
             steps = 20 + min(1_000, n_pencils(data.Z) // 100)
-            start = swap_search(data.Z, data.weights, start, task.rng, steps=steps, stop=run.stop).w
-            task.tell(count_loss(data.Z, data.weights, start))
+            start = swap_search(data, start, task.rng, steps=steps, stop=run.stop).w
+            task.tell(data.cost(start))
         got = prioritised_search(
-            data.Z,
-            data.weights,
+            data,
             start,
             lexicographic=is_paper,
             most_pencils=run.options["pencils"],
             stop=run.stop,
-            on_improvement=lambda w, loss, pencils: task.tell(loss, iterations=pencils),
+            on_improvement=task.on_improvement,
             on_progress=lambda pencils: task.tell(iterations=pencils),
         )
         extra = {"combinations": got.combinations, "unconfirmed": got.unconfirmed}

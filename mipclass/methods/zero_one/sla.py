@@ -22,13 +22,26 @@ import numpy as np
 
 from ...arrays import Array
 from ...protocol.options import Option, number
-from .local import LocalResult, count_loss
-from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, PlainZeroOne, Task, standardising
+from .local import LocalResult
+from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, LossSearch, PlainZeroOne
+from .prepared import count_loss
+
+CROWD = 1_000.0
+"""Points (by weight) up to which the paper's constants are used as they are."""
+
+PIECE = 5e6
+"""Margins computed in one call of the compiled search, some 20 ms: between two calls the caller may stop it."""
+
+SLACK = 1e-12
+"""K is multiplied step by step; rounding must not exclude the last one."""
+
+IMPROVEMENT = 1e-9
+"""Fraction of the loss by which a line search must lower it: less is rounding in sums of weights."""
 
 
 @dataclass(frozen=True)
 class SlaConstants:
-    """r_R, R_0, r_eps, eps_S0, r_K, K_min, K_max as in the paper; the others as above."""
+    """r_R, R_0, r_eps, eps_S0, r_K, K_min, K_max as in the paper; the others as the module's text says."""
 
     K_min: float = 2.0
     K_max: float = 200.0
@@ -63,8 +76,8 @@ def smooth_search(
     w = np.array(w0, dtype=np.float64)
     best, best_w, best_loss = w.copy(), w.copy(), np.array([count_loss(Z, weights, w)])
     loss = float(best_loss[0])
-    crowd = max(1.0, float(weights.sum()) / 1000.0)
-    budget = max(4, int(5e6 / max(1, Z.shape[0])))
+    crowd = max(1.0, float(weights.sum()) / CROWD)
+    budget = max(4, int(PIECE / max(1, Z.shape[0])))
     K, radius, eps_step, steps = c.K_min, c.R_0, c.eps_S0, 0
 
     def tell() -> None:
@@ -74,18 +87,16 @@ def smooth_search(
             if on_improvement is not None:
                 on_improvement(best, loss, steps)
 
-    while c.K_max * (1 + 1e-12) >= K:
-        margins = Z @ w
-        place = np.zeros(5, dtype=np.int64)
-        while place[kernel.PLACE] != kernel.DONE and loss > 0.0:
+    while c.K_max * (1 + SLACK) >= K:
+        at = kernel.Descent(w, Z @ w, best_w, best_loss, np.zeros(5, dtype=np.int64))
+        rates = c.max_rate / crowd, c.min_rate / crowd
+        stage = kernel.Stage(K, radius, eps_step, *rates, c.eps_L * crowd, c.eps_G * crowd)
+        while at.place[kernel.PLACE] != kernel.DONE and loss > 0.0:
             if stop is not None and stop():
                 return LocalResult(best, loss, steps)
-            before = int(place[kernel.STEPS] + place[kernel.PROBES])
-            kernel.sla_steps(
-                columns, weights, w, margins, best_w, best_loss, place, K, radius, eps_step, c.max_rate / crowd,
-                c.min_rate / crowd, c.eps_L * crowd, c.eps_G * crowd, budget,
-            )  # fmt: skip
-            steps += int(place[kernel.STEPS] + place[kernel.PROBES]) - before
+            before = int(at.place[kernel.STEPS] + at.place[kernel.PROBES])
+            kernel.sla_steps(columns, weights, at, stage, budget)
+            steps += int(at.place[kernel.STEPS] + at.place[kernel.PROBES]) - before
             tell()
         if polish:
             polish_coordinates(Z, columns, weights, best_w, best_loss)
@@ -107,7 +118,7 @@ def polish_coordinates(Z: Array, columns: Array, weights: Array, best_w: Array, 
         for j in range(m):
             axis = np.zeros(m)
             axis[j] = np.linalg.norm(best_w)
-            target = best_loss[0] - 1e-9 * (1.0 + best_loss[0])
+            target = best_loss[0] - IMPROVEMENT * (1.0 + best_loss[0])
             found, low, high, side = sweep(Z @ best_w, columns[j] * axis[j], weights, 0.0, target, False, state, work)
             if np.isinf(found):
                 continue
@@ -118,7 +129,7 @@ def polish_coordinates(Z: Array, columns: Array, weights: Array, best_w: Array, 
 
 
 class SmoothApproximation(PlainZeroOne):
-    """See the module's docstring."""
+    """Descent on a smoothed 0-1 loss; see the module's docstring."""
 
     name = "sla"
     promise = "heuristic: descent on a smoothed loss, milliseconds for a thousand points"
@@ -131,10 +142,11 @@ class SmoothApproximation(PlainZeroOne):
         }
     )
 
-    def search(self, task: Task) -> Found:
+    def search(self, task: LossSearch) -> Found:
+        """SLA over standardised features, with the options of the run."""
         options, data = task.run.options, task.data
         constants = SlaConstants(**{f.name: options[f.name] for f in fields(SlaConstants)})
-        to_user = standardising(task.points)
+        to_user = task.form.points.standardising
         got = smooth_search(
             data.Z @ to_user,
             data.weights,
@@ -142,6 +154,6 @@ class SmoothApproximation(PlainZeroOne):
             constants,
             polish=options["variant"] != "paper",
             stop=task.run.stop,
-            on_improvement=lambda w, loss, steps: task.tell(loss, iterations=steps),
+            on_improvement=task.on_improvement,
         )
         return Found(to_user @ got.w, stopped=task.run.stop(), iterations=got.steps)

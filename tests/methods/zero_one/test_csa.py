@@ -9,7 +9,7 @@ import pytest
 
 from mipclass.methods.zero_one.csa import swap_search
 from mipclass.methods.zero_one.kernels.pencil import work_arrays
-from mipclass.methods.zero_one.kernels.pencil_swap import first_independent, start_vertex, swap_steps
+from mipclass.methods.zero_one.kernels.pencil_swap import first_vertex, swap_steps
 from mipclass.methods.zero_one.pcs import prioritised_search
 from mipclass.methods.zero_one.prepared import prepare
 from mipclass.numeric.random import random_state
@@ -21,8 +21,8 @@ def test_close_to_the_optimum_and_never_below(kind):
     at_optimum = 0
     for seed in range(30):
         data = prepare(*tiny_instance(seed, kind))
-        best = prioritised_search(data.Z, data.weights).loss
-        got = swap_search(data.Z, data.weights, None, seed, steps=400, patience=40)
+        best = prioritised_search(data).loss
+        got = swap_search(data, None, seed, steps=400, patience=40)
         assert got.loss + data.constant == data.loss(got.w) >= best
         at_optimum += got.loss == best
     assert at_optimum >= 28
@@ -31,7 +31,7 @@ def test_close_to_the_optimum_and_never_below(kind):
 def test_same_seed_same_rule():
     rng = np.random.default_rng(0)
     data = prepare(rng.standard_normal((200, 5)), rng.choice([-1.0, 1.0], 200))
-    rules = [swap_search(data.Z, data.weights, None, seed, steps=2000).w for seed in (7, 7, 8)]
+    rules = [swap_search(data, None, seed, steps=2000).w for seed in (7, 7, 8)]
     assert np.array_equal(rules[0], rules[1])
     assert not np.array_equal(rules[0], rules[2])
 
@@ -44,14 +44,9 @@ def test_paper_variant_stops_where_no_swap_helps():
         y = np.where(X[:, 0] + rng.standard_normal(n) > 0, 1.0, -1.0)
         Z = y[:, None] * np.column_stack([X, np.ones(n)])
         Z /= np.linalg.norm(Z, axis=1, keepdims=True)
-        w, directions = rng.standard_normal(d + 1), np.empty((d + 1, d + 1))
-        chosen = first_independent(Z, np.argsort(np.abs(Z @ w)))
-        start_vertex(Z, chosen, w, directions)
-        losses, counters = np.array([np.inf, np.inf]), np.zeros(3, dtype=np.int64)
-        steps = swap_steps(
-            Z, np.ones(n), chosen, w, directions, w.copy(), chosen.copy(), losses, counters, 10**6, 0, True,
-            random_state(seed), work_arrays(n),
-        )  # fmt: skip
+        at = first_vertex(Z, rng.standard_normal(d + 1), np.inf)
+        chosen, losses = at.chosen, at.losses
+        steps = swap_steps(Z, np.ones(n), at, 10**6, 0, True, random_state(seed), work_arrays(n))
         assert steps < 1000
         assert loss_through(Z, chosen) == losses[0]
         for r, other in product(range(d), range(n)):

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mipclass.methods.zero_one.kernels.pencil import rule_at, sweep, work_arrays
-from mipclass.methods.zero_one.local import count_loss, local_search
+from mipclass.methods.zero_one.local import local_search
+from mipclass.methods.zero_one.prepared import WeightedRows, count_loss
 from mipclass.numeric.random import random_state
 
 
@@ -59,8 +60,8 @@ def test_search_improves_repeats_and_counts_truly():
     y[:20] = 1.0
     Z, weights = signed_rows(X, y), rng.integers(1, 4, 300).astype(float)
     start = np.array([1.0, 0, 0, 0, 0.2])
-    once = local_search(Z, weights, start, 5, steps=3000)
-    again = local_search(Z, weights, start, np.random.default_rng(5), steps=3000)
+    once = local_search(WeightedRows(Z, weights), start, 5, steps=3000)
+    again = local_search(WeightedRows(Z, weights), start, np.random.default_rng(5), steps=3000)
     assert once.loss == weights[Z @ once.w <= 0].sum() < count_loss(Z, weights, start)
     assert np.array_equal(once.w, again.w)
 
@@ -69,7 +70,7 @@ def test_search_stops_when_told_and_keeps_the_start():
     rng = np.random.default_rng(0)
     Z = signed_rows(rng.standard_normal((50, 2)), rng.choice([-1.0, 1.0], 50))
     start = np.array([1.0, 0.0, 0.0])
-    got = local_search(Z, np.ones(50), start, 0, stop=lambda: True)
+    got = local_search(WeightedRows(Z, np.ones(50)), start, 0, stop=lambda: True)
     assert got.steps == 0
     assert got.loss == min(count_loss(Z, np.ones(50), start), count_loss(Z, np.ones(50), -start))
 
@@ -78,7 +79,7 @@ def test_search_stops_when_told_and_keeps_the_start():
 def test_tiny_data(n, d):
     rng = np.random.default_rng(n)
     Z = signed_rows(rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], n))
-    got = local_search(Z, np.ones(n), None, 0, steps=200)
+    got = local_search(WeightedRows(Z, np.ones(n)), None, 0, steps=200)
     assert got.loss == count_loss(Z, np.ones(n), got.w)
     if n <= d:
         assert got.loss == 0

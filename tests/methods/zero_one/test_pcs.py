@@ -12,14 +12,15 @@ from mipclass.methods.zero_one.kernels.nudge import nudge_for_all
 from mipclass.methods.zero_one.kernels.pencil_enumeration import is_needed, lift, project, project_to_plane, reflector
 from mipclass.methods.zero_one.kernels.pencil_swap import start_vertex
 from mipclass.methods.zero_one.pcs import PencilSearch, nudged_off, prioritised_search
-from mipclass.methods.zero_one.prepared import best_offset, prepare
+from mipclass.methods.zero_one.offsets import best_offset
+from mipclass.methods.zero_one.prepared import WeightedRows, prepare
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
 
 def check(seed: int, kind: str) -> None:
     X, y, weights = tiny_instance(seed, kind)
     data = prepare(X, y, weights)
-    got = prioritised_search(data.Z, data.weights, lexicographic=seed % 2 == 0)
+    got = prioritised_search(data, lexicographic=seed % 2 == 0)
     assert got.finished
     w, b = data.rule(got.w)
     b = best_offset(X @ w, y, weights, b)  # cancelled twins may lie on the hyperplane
@@ -62,7 +63,7 @@ def test_stopping_keeps_the_best_rule_and_claims_no_proof():
     X, y = rng.standard_normal((120, 4)), rng.choice([-1.0, 1.0], 120)
     data = prepare(X, y)
     calls = iter(range(10**6))
-    got = prioritised_search(data.Z, data.weights, stop=lambda: next(calls) >= 3)
+    got = prioritised_search(data, stop=lambda: next(calls) >= 3)
     assert not got.finished
     assert got.loss == data.loss(got.w)
     assert 0 < got.pencils < 280_840
@@ -85,8 +86,7 @@ def test_many_features_obey_a_stop_request():
     data = prepare(rng.standard_normal((90, 40)), rng.choice([-1.0, 1.0], 90))
     for lexicographic in (False, True):
         calls = iter(range(10**6))
-        got = prioritised_search(
-            data.Z, data.weights, lexicographic=lexicographic, stop=lambda calls=calls: next(calls) >= 3
+        got = prioritised_search(data, lexicographic=lexicographic, stop=lambda calls=calls: next(calls) >= 3
         )
         assert got.pencils > 0
         assert got.loss == data.loss(got.w)
@@ -96,7 +96,7 @@ def test_every_pencil_is_swept_once_in_the_printed_order():
     rng = np.random.default_rng(1)
     for d in (2, 3, 4):
         data = prepare(rng.standard_normal((12, d)), rng.choice([-1.0, 1.0], 12))
-        got = prioritised_search(data.Z, data.weights, lexicographic=True)
+        got = prioritised_search(data, lexicographic=True)
         assert got.loss > 0
         assert got.pencils == comb(12, d - 1)
 
@@ -113,11 +113,11 @@ def test_about_half_of_the_pencils_suffice_in_general_position():
     rng = np.random.default_rng(2)
     for d in (3, 4, 5):
         data = prepare(rng.standard_normal((14, d)), rng.choice([-1.0, 1.0], 14))
-        got = prioritised_search(data.Z, data.weights)
+        got = prioritised_search(data)
         assert got.finished
         assert 0 < got.pencils < 0.65 * comb(14, d - 1)
         assert got.combinations == comb(14, d)
-        assert got.loss == prioritised_search(data.Z, data.weights, lexicographic=True).loss
+        assert got.loss == prioritised_search(data, lexicographic=True).loss
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -128,7 +128,7 @@ def test_a_turned_lattice_is_out_of_general_position_though_no_value_repeats(see
     X = lattice @ np.linalg.qr(rng.standard_normal((d, d)))[0]
     y = rng.choice([-1.0, 1.0], 9)
     data = prepare(X, y)
-    assert prioritised_search(data.Z, data.weights).loss == least_loss(X, y, np.ones(9))
+    assert prioritised_search(data).loss == least_loss(X, y, np.ones(9))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,7 +137,7 @@ def test_weights_that_do_not_add_up_exactly_still_prove(kind):
         X, y, _ = tiny_instance(seed, kind)
         weights = np.random.default_rng(seed).uniform(0.1, 3.0, len(y))
         data = prepare(X, y, weights)
-        got = prioritised_search(data.Z, data.weights)
+        got = prioritised_search(data)
         assert got.finished
         assert got.loss + data.constant == pytest.approx(least_loss(X, y, weights), rel=1e-12)
 
@@ -146,24 +146,24 @@ def test_weighted_data_of_some_size_are_proven():
     rng = np.random.default_rng(0)
     for _ in range(10):
         data = prepare(rng.standard_normal((25, 2)), rng.choice([-1.0, 1.0], 25), rng.uniform(0.1, 3.0, 25))
-        printed = prioritised_search(data.Z, data.weights, lexicographic=True)
-        got = prioritised_search(data.Z, data.weights)
+        printed = prioritised_search(data, lexicographic=True)
+        got = prioritised_search(data)
         assert got.finished
         assert printed.finished
         assert got.loss == pytest.approx(printed.loss, rel=1e-12)
 
 
 def test_data_with_little_in_them():
-    nothing = prioritised_search(np.zeros((0, 3)), np.zeros(0))
+    nothing = prioritised_search(WeightedRows(np.zeros((0, 3)), np.zeros(0)))
     assert nothing.finished
     assert nothing.loss == 0
-    one = prioritised_search(np.array([[2.0, -1.0]]), np.ones(1))
+    one = prioritised_search(WeightedRows(np.array([[2.0, -1.0]]), np.ones(1)))
     assert one.finished
     assert one.loss == 0
     # XOR: the mean of the rows, where the search would start, is zero.
     X = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     y = np.array([1.0, 1.0, -1.0, -1.0])
-    xor = prioritised_search(y[:, None] * np.column_stack([X, np.ones(4)]), np.ones(4))
+    xor = prioritised_search(WeightedRows(y[:, None] * np.column_stack([X, np.ones(4)]), np.ones(4)))
     assert xor.finished
     assert xor.loss == 1
 

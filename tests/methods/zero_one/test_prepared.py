@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mipclass.methods.zero_one.prepared import best_offset, prepare, recentre, separating_rule, whitening
+from mipclass.methods.zero_one.offsets import best_offset
+from mipclass.methods.zero_one.prepared import prepare, whitening
+from mipclass.methods.zero_one.widest import recentre, separating_rule
 
 
 def lattice(seed: int, n: int, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.random.Generator]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import Array
-from ...zero_one.prepared import whitening
+from ...zero_one.prepared import WeightedRows, whitening
 from ..iis.cover import CoverData
 from ..iis.proof import cover_proof
 from ..iis.tree import IISSearch
@@ -84,7 +84,7 @@ class Lemmas:
         from ...zero_one.local import local_search
 
         Z, weights = self.Z[rows], self.weights[rows]
-        W = local_search(Z, weights.astype(np.float64), None, 0, steps=400).w
+        W = local_search(WeightedRows(Z, weights.astype(np.float64)), None, 0, steps=400).w
         if int(weights[Z @ W <= 0].sum()) >= need:
             return W
         self.counterexample = W

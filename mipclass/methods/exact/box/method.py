@@ -1,32 +1,36 @@
-"""Solver "box": the plain 0-1 loss proven by branch and bound over boxes of weights (see `box_search`)."""
+"""Solver "box": the plain 0-1 loss proven by branch and bound over boxes of weights (see `box.search`)."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ....modelling.model import Model
+from ....modelling.problem import Problem
 from ....protocol.options import Options
 from ....protocol.result import Outcome
 from ....protocol.run import Run
-from ...base import Method
-from ..answer import PROOF_OPTIONS, Task, refuse
-from ..exact import prove_plain
+from ...base import Method, Refusal
+from ..answer import PROOF_OPTIONS
+from ..form import ProofForm, match_proof
+from ..plain import prove_plain
+from .search import MAX_RANK
 
 
-class Box(Method):
+class Box(Method[ProofForm]):
     """Best for few features (up to about eight); the number of boxes grows exponentially with them."""
 
     name: ClassVar[str] = "box"
     promise: ClassVar[str] = "proven: exact with a checkable certificate when it finishes, a proven bound at any time"
     options: ClassVar[Options] = PROOF_OPTIONS
 
-    def refuses(self, problem: Any) -> str | None:
-        from .search import MAX_RANK
+    def match(self, problem: Problem) -> ProofForm | Refusal:
+        """The plain 0-1 loss of few features, or why the problem is not of that form."""
+        form = match_proof(problem, plain=True)
+        if isinstance(form, ProofForm) and form.problem.data.d + 1 > MAX_RANK:
+            return Refusal(
+                f"boxes go up to {MAX_RANK - 1} features, X has {form.problem.data.d}; use solver='iis'."
+            )
+        return form
 
-        reason = refuse(problem, plain=True)
-        if reason is None and problem.X.shape[1] + 1 > MAX_RANK:
-            return f"boxes go up to {MAX_RANK - 1} features, X has {problem.X.shape[1]}; use solver='iis'."
-        return reason
-
-    def solve(self, problem: Model, run: Run) -> Outcome:
-        return prove_plain(Task.of(problem, run), ("box",))
+    def solve(self, form: ProofForm, run: Run) -> Outcome:
+        """The plain problem by boxes alone."""
+        return prove_plain(form, run, ("box",))

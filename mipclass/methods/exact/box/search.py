@@ -44,11 +44,20 @@ def _generic(M: Array) -> Array:
 class BoxSearch:
     """An anytime search over Z with whole weights; `lower` is proven, `best_W` costs at most `best`."""
 
-    def __init__(self, Z: Array, weights: NDArray[np.int64], W: Array | None = None, *, few: int | None = None) -> None:
-        """`few`: up to so many dependent points are settled by their infeasible subsystems (default: the kernel's FEW)."""
+    def __init__(
+        self,
+        Z: Array,
+        weights: NDArray[np.int64],
+        W: Array | None = None,
+        *,
+        few: int | None = None,
+        M: Array | None = None,
+    ) -> None:
+        """`few`: up to so many dependent points are settled by their infeasible subsystems (default: the kernel's FEW).
+        `M`: the whitening of Z, when it is known already."""
         self.Z, self.weights = np.ascontiguousarray(Z), weights
         self.total = int(weights.sum())
-        self.M = _generic(whitening(Z))
+        self.M = _generic(whitening(Z) if M is None else M)
         self.n, self.r = len(Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....arrays import Array
-from ....certificates.certificate import Statement, dense
-from ...zero_one.prepared import prepare, whitening
+from ....arrays import Array, Index, Mask, Positions
+from ....certificates.certificate import Statement
+from ...zero_one.prepared import ZeroOneData, prepare
 from ..rational import exactly_at_least, integer_weights, surely_positive
 
 
@@ -29,34 +28,42 @@ class CoverData:
     """Distinct points `Z` (signed rows over all features, offset last when there is one) with whole `costs` in units of `unit`.
 
     points[r] is the data row that stands for row r. A limit is (coefficients over rows, at_most); a side row is (a, c): a.W >= c.
-    `map` turns W = map V into even coordinates. `constant` is paid by every rule.
+    `map` turns W = map V into whitened coordinates. `constant` is paid by every rule. Without an offset W is w alone.
     """
 
     Z: Array
-    points: NDArray[np.intp]
-    costs: NDArray[np.int64]
+    points: Positions
+    costs: Index
     unit: Fraction
     constant: Fraction
     limits: tuple[tuple[Array, float], ...]
     sides: tuple[tuple[Array, float], ...]
     margin: int
     map: Array
+    has_offset: bool = True
 
     @property
     def n(self) -> int:
+        """The number of rows."""
         return len(self.Z)
 
-    def errors(self, W: Array) -> NDArray[np.bool_]:
-        """Points W gets wrong; in the scale-free case also those it gets right only by what rounding could have done."""
+    def errors(self, W: Array) -> Mask:
+        """Points W gets wrong; in the scale-free case also those whose positive margin is within rounding of zero."""
         if self.margin:
             return ~exactly_at_least(self.Z, W, np.ones(self.n))
         return ~surely_positive(self.Z, W)
 
+    def cost(self, value: int | None) -> float | None:
+        """A whole number of units as a loss of the user's problem, constant included; None stays None."""
+        return None if value is None else float(self.constant + self.unit * value)
+
     def keeps_sides(self, W: Array) -> bool:
+        """Whether W satisfies every side row, exactly."""
         rows = np.array([a for a, _ in self.sides]).reshape(len(self.sides), len(W))
         return bool(exactly_at_least(rows, W, np.array([c for _, c in self.sides])).all())
 
     def is_feasible(self, W: Array) -> bool:
+        """Whether W satisfies every limit and every side row."""
         wrong = self.errors(W)
         if any(float(coefficients[wrong].sum()) > at_most for coefficients, at_most in self.limits):
             return False
@@ -67,43 +74,46 @@ class CoverData:
         return int(self.costs[self.errors(W)].sum())
 
 
-def cover_data(X: Array, y_pm1: Array, statement: Statement) -> CoverData:
-    """Merge equal points of equal labels; cancel opposite twins only in the plain problem, where classes are not counted apart."""
-    X = dense(X)
-    plain = statement.is_plain
-    says = statement.costs > 0
+def plain_cover(X: Array, y_pm1: Array, data: ZeroOneData) -> CoverData:
+    """The plain problem: its prepared rows, over all features again. Whitening is that of the prepared rows."""
+    Z = _signed(X, y_pm1, data.representatives, intercept=True)
+    M = _scaling(Z)
+    if len(Z):
+        M = np.zeros((X.shape[1] + 1, data.map.shape[1]))
+        M[data.columns], M[-1] = data.map[:-1], data.map[-1]
+    costs, unit = integer_weights(data.weights)
+    return CoverData(Z, data.representatives, costs, unit, Fraction(data.constant), (), (), 0, M)
+
+
+def constrained_cover(X: Array, y_pm1: Array, statement: Statement) -> CoverData:
+    """A problem with side constraints: equal points of equal labels merge, but classes are counted apart, so none cancel."""
+    counted = statement.costs > 0
     for coefficients, _ in statement.limits:
-        says = says | (np.asarray(coefficients) != 0)
-    mark = np.where(says, np.where(statement.costs > 0, statement.costs, 1.0), 0.0)
-    if plain:
-        data = prepare(X, y_pm1, statement.costs)
-        group, count = data.group, len(data.Z)
-        masses, constant = data.weights, Fraction(data.constant)
-    else:
-        data = prepare(X, y_pm1, mark, cancel=False)
-        group, count = data.group, len(data.Z)
-        masses, constant = _sum_by(group, statement.costs, count), Fraction(0)
-    points = np.full(count, -1, dtype=np.intp)
-    for i in range(len(X) - 1, -1, -1):
-        if group[i] >= 0:
-            points[group[i]] = i
-    labels = y_pm1[points]
-    Z = X[points] * labels[:, None]
-    if statement.intercept:
-        Z = np.column_stack([Z, labels])
-    costs, unit = integer_weights(masses)
+        counted = counted | (np.asarray(coefficients) != 0)
+    mark = np.where(counted, np.where(statement.costs > 0, statement.costs, 1.0), 0.0)
+    data = prepare(X, y_pm1, mark, cancel=False)
+    group, count = data.group, len(data.Z)
+    Z = _signed(X, y_pm1, data.representatives, statement.intercept)
+    costs, unit = integer_weights(_sum_by(group, statement.costs, count))
     limits = tuple((_sum_by(group, np.asarray(c), count), float(k)) for c, k in statement.limits)
     sides = tuple((a if statement.intercept else a[:-1], c) for a, c in statement.rows)
-    M = whitening(Z) if plain and count else _scaling(Z)
-    return CoverData(Z, points, costs, unit, constant, limits, sides, statement.margin, M)
+    side_parts = limits, sides, statement.margin, _scaling(Z), statement.intercept
+    return CoverData(Z, data.representatives, costs, unit, Fraction(0), *side_parts)
 
 
-def _sum_by(group: NDArray[np.intp], values: Array, count: int) -> Array:
+def _signed(X: Array, y_pm1: Array, points: Positions, intercept: bool) -> Array:
+    """Rows t (x, 1) of the points, without the 1 when there is no offset."""
+    labels = y_pm1[points]
+    Z = X[points] * labels[:, None]
+    return np.column_stack([Z, labels]) if intercept else Z
+
+
+def _sum_by(group: Positions, values: Array, count: int) -> Array:
     kept = group >= 0
     return np.bincount(group[kept], weights=values[kept], minlength=count).astype(np.float64)
 
 
 def _scaling(Z: Array) -> Array:
-    """Columns brought to unit size: a map that is invertible, as side rows need it."""
+    """The map that scales each column to mean square one; it is invertible, as side rows need it."""
     size = np.sqrt((Z**2).mean(axis=0)) if len(Z) else np.ones(Z.shape[1])
     return np.diag(1 / np.where(size > 0, size, 1.0))

@@ -1,23 +1,22 @@
-"""Solver "iis": the 0-1 loss, also under limits on errors and rows on (w, b), by covering infeasible subsystems (see `iis_tree`)."""
+"""Solver "iis": the 0-1 loss, also under limits on errors and rows on (w, b), by covering infeasible subsystems (see `iis.tree`)."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ....modelling.model import Model
+from ....modelling.problem import Problem
 from ....protocol.options import Option, Options, one_of
-from ....protocol.result import Outcome, Status
+from ....protocol.result import Outcome
 from ....protocol.run import Run
-from ...base import Method
-from ..answer import PROOF_OPTIONS, Task, answer, refuse
-from ..provers import IISEngine
-from .cover import cover_data
-from .rules import widest_rules
-from .starts import first_rules
+from ...base import Method, Refusal
+from ..answer import PROOF_OPTIONS
+from ..constrained import prove_constrained
+from ..first_rules import first_rules
+from ..form import ProofForm, match_proof
+from ..plain import prove_plain
 
 
-class IIS(Method):
+class IIS(Method[ProofForm]):
     """Best for many features or a small loss; takes false-positive limits, signs, bounds and margins."""
 
     name: ClassVar[str] = "iis"
@@ -31,60 +30,16 @@ class IIS(Method):
         ),
     }
 
-    def refuses(self, problem: Any) -> str | None:
-        return refuse(problem, plain=False)
+    def match(self, problem: Problem) -> ProofForm | Refusal:
+        """A 0-1 loss with limits, rows or a margin, or why the problem is not of that form."""
+        return match_proof(problem, plain=False)
 
-    def solve(self, problem: Model, run: Run) -> Outcome:
-        task = Task.of(problem, run)
+    def solve(self, form: ProofForm, run: Run) -> Outcome:
+        """Branch and cut by our own tree or by SCIP's."""
         if run.options.get("master") == "scip":
             from .scip_master import prove_by_scip
 
-            return prove_by_scip(task, first_rules(task))
-        if task.statement.is_plain:
-            from ..exact import prove_plain
-
-            return prove_plain(task, ("iis",))
-        return prove_constrained(task)
-
-
-def prove_constrained(task: Task) -> Outcome:
-    """Branch and cut on a problem with limits, rows, a margin or no offset."""
-    run = task.run
-    engine = IISEngine(cover_data(task.X, task.y, task.statement), run.seed, task.statement.intercept, run)
-    data = engine.data
-    for W in first_rules(task):
-        engine.offer(W)
-        if engine.best == 0:
-            break
-
-    def cost(value: int | None) -> float | None:
-        return None if value is None else float(data.constant + data.unit * value)
-
-    def tell() -> None:
-        run.report(objective=cost(engine.best), bound=cost(engine.lower), nodes=engine.nodes)
-
-    def close_enough() -> bool:
-        return engine.best is not None and engine.best - engine.lower <= run.gap * max(1, engine.best) and run.gap > 0
-
-    stop = task.stopper(lambda: engine.nodes, close_enough)
-    tell()
-    engine.advance(stop, tell)
-    if engine.search.best_W is not None:  # the same points right, by as much as can be
-        for W in widest_rules(data, ~data.errors(engine.search.best_W)):
-            engine.search.settle(W)
-    found = engine.rule
-    stopped = None if engine.exhausted else stop() or Status.NUMERICAL_ERROR
-    lower = engine.proof()
-    # Infeasible is proven when every leaf costs more than all points together.
-    impossible = engine.search.infeasible and Fraction(lower["bound"]) > data.constant + data.unit * int(
-        data.costs.sum()
-    )
-    return answer(
-        task,
-        rule=None if found is None else (found[:-1], float(found[-1])),
-        lower=lower,
-        stopped=stopped,
-        nodes=engine.nodes,
-        infeasible=impossible,
-        extra={"supports": len(engine.search.master.supports)},
-    )
+            return prove_by_scip(form, run, first_rules(form, run))
+        if form.statement.is_plain:
+            return prove_plain(form, run, ("iis",))
+        return prove_constrained(form, run)

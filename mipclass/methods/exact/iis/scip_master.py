@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....arrays import Array
+from ....arrays import Array, Mask
 from ....backends.base import Solution
 from ....backends.scip import ScipBackend
 from ....errors import SolverNotFoundError
@@ -26,42 +24,53 @@ from ....modelling.program import Program
 from ....protocol.hooks import Cut, Hooks
 from ....protocol.result import Claim, Outcome, Status
 from ....protocol.run import Event, Run
-from ..answer import Task, answer, exact_loss
-from ..exact import plain_rule
-from ..provers import IISEngine
-from .cover import CoverData, cover_data
+from ..answer import answer, stopper
+from ..form import ProofForm
+from ..provers import IISProver
 from .rules import widest_rules
 from .separator import choose
 from .tree import IISSearch
 
-CUTS = 60  # at most, for one fractional point
+CUTS = 60
+"""Rows given to SCIP for one fractional point, at most."""
+
+REUSE = 12
+"""New rows that may share a point."""
+
 LOOKS = 25
-DEEP = 0.9  # fractional points are cut off only where the cover of a support is below this
+"""Walks of the separating simplex for one fractional point."""
+
+DEEP = 0.9
+"""Fractional points are cut off only by supports whose cover is below this; shallower cuts slow SCIP's LPs down."""
+
 WHOLE = 1e-6
+"""Distance from whole numbers up to which a point counts as whole: SCIP's own integrality tolerance."""
+
+BOUND_SLACK = 1e-6
+"""Fraction of SCIP's bound that is taken off before it is rounded up: SCIP's feasibility tolerance."""
 
 
-def prove_by_scip(task: Task, starts: Iterable[Array]) -> Outcome:
+def prove_by_scip(form: ProofForm, run: Run, starts: Iterable[Array]) -> Outcome:
     """Root cuts, then SCIP; the root's proof alone when that is enough or the time is up."""
     if not ScipBackend.is_installed():
         raise SolverNotFoundError(
             "options={'master': 'scip'} needs SCIP; pip install 'mipclass[scip]', or leave the option at 'own'."
         )
-    run = task.run
-    engine = IISEngine(cover_data(task.X, task.y, task.statement), run.seed, task.statement.intercept, run)
-    search = engine.search
+    prover = IISProver(form.cover, run.seed, run)
+    search = prover.search
     for W in starts:
-        engine.offer(W)
-    stop = task.stopper(lambda: 0)
+        prover.offer(W)
+    stop = stopper(run, lambda: 0)
 
     def tell() -> None:
-        run.report(objective=_cost(search.data, search.best), bound=_cost(search.data, search.lower))
+        run.report(objective=search.data.cost(search.best), bound=search.data.cost(search.lower))
 
     search.cut_root(stop, tell)
     lazy = LazyCovers(search, run)
     solution = None
     if not search.finished and stop() is None:
-        solution = lazy.solve(task)
-    return _outcome(task, engine, solution, lazy.doubtful)
+        solution = lazy.solve()
+    return _outcome(form, run, prover, solution, lazy.doubtful)
 
 
 class LazyCovers:
@@ -73,6 +82,7 @@ class LazyCovers:
         self._offered = search.best
 
     def program(self) -> Program:
+        """The covering problem with the supports of the root's LP."""
         build = Builder("cover")
         e = build.binaries("error", self.data.n)
         build.minimize(self.data.costs.astype(np.float64) @ e)
@@ -83,32 +93,24 @@ class LazyCovers:
             build.subject_to("cover", master.pool[master.rows] @ e >= 1)
         return build.build()
 
-    def solve(self, task: Task) -> Solution:
-        run, program = self.run, self.program()
+    def solve(self) -> Solution:
+        """SCIP's branch and bound over the covers, from the incumbent."""
+        run = self.run
 
-        def forward(event: Event) -> bool:
+        def forward(event: Event) -> None:
             objective, bound = event.objective, event.bound
             run.report(
-                objective=_cost(self.data, None if objective is None else round(objective)),
-                bound=_cost(self.data, None if bound is None else _rounded_up(bound)),
+                objective=self.data.cost(None if objective is None else round(objective)),
+                bound=self.data.cost(None if bound is None else _rounded_up(bound)),
                 nodes=event.nodes,
             )
-            return run.stop() is None
 
-        start = None if self.search.best_W is None else {"x": self.data.errors(self.search.best_W).astype(np.float64)}
-        inner = Run(
-            time_limit=None if run.time_limit is None else run.seconds_left(),
-            gap=run.gap,
-            seed=run.seed,
-            warm_start=start,
-            callback=forward,
-            options={
-                "hooks": Hooks(separate=self.separate, incumbent=self.propose),
-                "node_limit": run.options.get("node_limit"),
-            },
-            solver="scip",
-        )
-        return ScipBackend().solve(program, inner)
+        hooks = Hooks(separate=self.separate, incumbent=self.propose)
+        inner = run.inner(gap=run.gap, hooks=hooks, node_limit=run.options.get("node_limit"))
+        inner.solver, inner.callback = "scip", forward
+        if self.search.best_W is not None:
+            inner.warm_start = {"x": self.data.errors(self.search.best_W).astype(np.float64)}
+        return ScipBackend().solve(self.program(), inner)
 
     def separate(self, x: Array) -> list[Cut]:
         """Rows that x misses; none accepts a whole-numbered x."""
@@ -119,7 +121,7 @@ class LazyCovers:
         for W in rules[:3]:
             self.search.offer(W)
         deep = [s for s in found if cover[[i for i in s if i < self.data.n]].sum() < DEEP]
-        return self._cuts([tuple(s) for s in choose(deep, cover, self.data.n, CUTS, 12)])
+        return self._cuts([tuple(s) for s in choose(deep, cover, self.data.n, CUTS, REUSE)])
 
     def _check(self, cover: Array) -> list[Cut]:
         """A candidate is right when some rule errs on its points only, by the count on the data."""
@@ -137,7 +139,7 @@ class LazyCovers:
         self.doubtful = True
         return self._cuts([tuple(np.flatnonzero(~wrong).tolist())])
 
-    def _errs_within(self, W: Array, wrong: NDArray[np.bool_]) -> bool:
+    def _errs_within(self, W: Array, wrong: Mask) -> bool:
         if not np.isfinite(W).all() or not self.data.keeps_sides(W):
             return False
         return not (self.data.errors(W) & ~wrong).any()
@@ -162,24 +164,21 @@ class LazyCovers:
 
 
 def _rounded_up(bound: float) -> int:
-    return max(0, ceil(bound - 1e-6 * max(1.0, abs(bound))))
+    return max(0, ceil(bound - BOUND_SLACK * max(1.0, abs(bound))))
 
 
-def _cost(data: CoverData, value: int | None) -> float | None:
-    return None if value is None else float(data.constant + data.unit * value)
-
-
-def _outcome(task: Task, engine: IISEngine, solution: Solution | None, doubtful: bool) -> Outcome:
+def _outcome(form: ProofForm, run: Run, prover: IISProver, solution: Solution | None, doubtful: bool) -> Outcome:
     """The certified answer of the root, with SCIP's bound in place of it where that is higher."""
-    search, data = engine.search, engine.data
-    rule = _finished(task, engine)
+    search, data = prover.search, prover.data
+    rule = _finished_rule(form, prover)
     stopped = None if solution is None or solution.status is Status.OPTIMAL else solution.status
-    lower = engine.proof()
+    lower = prover.proof()
     certified = answer(
-        task,
+        form,
+        run,
         rule=rule,
         lower=lower,
-        stopped=task.run.stop() or stopped,
+        stopped=run.stop() or stopped,
         nodes=0 if solution is None else int(solution.nodes or 0),
         extra={"supports": len(search.master.supports)},
     )
@@ -187,44 +186,35 @@ def _outcome(task: Task, engine: IISEngine, solution: Solution | None, doubtful:
         return certified
     if solution.status is Status.INFEASIBLE:
         return _by_scip(certified, Status.INFEASIBLE, "proven", float("inf"), solution) if rule is None else certified
-    loss = None if rule is None else exact_loss(task.statement, task.X, task.y, *rule)
+    loss = None if rule is None else form.exact_loss(*rule)
     bound = data.constant + data.unit * _rounded_up(solution.bound)
     bound = bound if loss is None else min(bound, loss)
     if bound <= Fraction(lower["bound"]):
         return certified
     closed = loss is not None and bound >= loss
-    within = loss is not None and float(loss - bound) <= task.run.gap * max(1.0, float(loss))
+    within = loss is not None and float(loss - bound) <= run.gap * max(1.0, float(loss))
     status = Status.OPTIMAL if closed or within else certified.status
     return _by_scip(certified, status, "proven" if closed else certified.claim, float(bound), solution)
 
 
-def _finished(task: Task, engine: IISEngine) -> tuple[Array, float] | None:
+def _finished_rule(form: ProofForm, prover: IISProver) -> tuple[Array, float] | None:
     """The incumbent with the widest margins that get the same points right."""
-    search, data = engine.search, engine.data
-    if search.best_W is None:
-        return None
-    if task.statement.is_plain and engine.rule is not None:
-        return plain_rule(task, engine.rule)
-    for W in widest_rules(data, ~data.errors(search.best_W)):
-        search.settle(W)
-    found = engine.rule
-    return None if found is None else (found[:-1], float(found[-1]))
+    if form.statement.is_plain and prover.rule is not None:
+        return form.finished_rule(form.data.restricted(prover.rule))
+    return prover.widest_rule()
 
 
 def _by_scip(root: Outcome, status: Status, claim: Claim, bound: float, solution: Solution) -> Outcome:
-    extra: dict[str, Any] = {
-        **root.extra,
-        "proof_by": "scip",
-        "root_bound": root.bound,
-        "root_certificate": root.certificate,
-    }
+    """The root's outcome with SCIP's status, claim and bound; what the root has certified goes into `extra`."""
+    certified = {"root_bound": root.bound, "root_certificate": root.certificate}
+    is_empty = status is Status.INFEASIBLE
     return Outcome(
         status,
         claim,
-        None if status is Status.INFEASIBLE else root.values,
-        None if status is Status.INFEASIBLE else root.objective,
+        None if is_empty else root.values,
+        None if is_empty else root.objective,
         bound,
         nodes=root.nodes,
         raw_status=solution.raw_status,
-        extra=extra,
+        extra={**root.extra, "proof_by": "scip", **certified},
     )

@@ -11,7 +11,11 @@ from ....numeric.random import State, below, normal, uniform
 from ....numeric.vectors import add_multiple, length, remove_components, row_products, set_multiple
 from .pencil import Work, loss_of_margins, rule_at, sweep
 
-MOST_HELD = 24  # rows held in place by one direction; more makes the directions dear and no better
+# Rows, rules and directions have length one, so these are distances without a unit.
+MOST_HELD = 24  # rows held in place by one direction; more makes the directions expensive and no better
+DEPENDENT = 1e-6  # a row whose part outside the span of the held rows is shorter than this is not held
+VANISHED = 1e-8  # a random direction whose part outside the span of the held rows is shorter than this is drawn again
+REFRESH = 30  # moves after which margins are computed afresh instead of updated, which removes their rounding errors
 
 
 @njit(cache=True)
@@ -42,7 +46,7 @@ def direction(Z: Array, w: Array, margins: Array, state: State) -> Array:
         set_multiple(u, 1.0, Z[near_row(margins, state)])
         remove_components(u, basis, size)
         norm = length(u)
-        if norm > 1e-6:
+        if norm > DEPENDENT:
             set_multiple(basis[size], 1.0 / norm, u)
             size += 1
     while True:
@@ -50,7 +54,7 @@ def direction(Z: Array, w: Array, margins: Array, state: State) -> Array:
             u[j] = normal(state)
         remove_components(u, basis, size)
         norm = length(u)
-        if norm > 1e-8:
+        if norm > VANISHED:
             set_multiple(u, 1.0 / norm, u)
             return u
 
@@ -89,7 +93,7 @@ def local_steps(
             p = low + (0.1 + 0.8 * uniform(state)) * (high - low)
             set_multiple(w, 1.0, rule_at(p, side, w, u))
             since_exact += 1
-            if loss < losses[0] or since_exact > 30:
+            if loss < losses[0] or since_exact > REFRESH:
                 row_products(Z, w, margins)
                 loss = loss_of_margins(margins, weights)
                 since_exact = 0

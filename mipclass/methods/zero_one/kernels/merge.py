@@ -1,4 +1,4 @@
-"""Equal points merged, equal points of opposite labels cancelled: one pass over points in an order that puts equal ones together."""
+"""Merges equal points and cancels equal points of opposite labels, in one pass over points sorted so that equal ones are neighbours."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def merge(
 ) -> tuple[Array, Array, float]:
     """Signed rows (t x, t) over the columns, their weights, and the weight cancelled; group[i] <- the row of point i.
 
-    Points that are equal over the columns are neighbours in `order`; those of weight left over become one row for each label,
-    -1 first. O(n d).
+    Points that are equal over the columns are neighbours in `order`. What weight is left of them becomes one row for each
+    label, -1 first. O(n d).
     """
     n, m = order.shape[0], columns.shape[0] + 1
     Z, merged = np.empty((n, m)), np.empty(n)
@@ -64,6 +64,7 @@ def merge(
 
 @njit(cache=True)
 def are_equal(X: Array, columns: Index, i: int, k: int) -> bool:
+    """Whether points i and k agree in all of the columns."""
     j = 0
     while j < columns.shape[0] and X[i, columns[j]] == X[k, columns[j]]:
         j += 1

@@ -1,4 +1,7 @@
-"""Off an edge of the arrangement {z_i.w = 0} into a cell next to it: the rows of a flat, tied on the edge, are decided by a nudge."""
+"""From an edge of the arrangement {z_i.w = 0} into a cell next to it.
+
+The rows of a flat are tied all along the edge; a small step off the edge, the nudge, decides them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from numba import njit
 
 from ....arrays import Array, Index
 from ....numeric.vectors import add_multiple, inner, length, remove_components, row_products, set_multiple
+from .pencil import SMALLEST
 
 
 @njit(cache=True)
@@ -33,7 +37,7 @@ def nudged_off(rows: Array, edge: Array, nudge: Array, flat: Index) -> Array:
     row_products(rows, nudge, change)
     for i in flat:
         change[i] = 0.0
-    eps = 1.0 / max(length(nudge), 1e-300)
+    eps = 1.0 / max(length(nudge), SMALLEST)
     for i in range(n):
         if margins[i] * change[i] < 0.0:
             eps = min(eps, -0.5 * margins[i] / change[i])

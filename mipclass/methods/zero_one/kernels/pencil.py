@@ -19,8 +19,9 @@ from ....arrays import Array, Index
 from ....numeric.random import State, uniform
 from ....numeric.vectors import length, sort_by
 
-MOST_BINS = 256
-NO_RULE = (np.inf, 0.0, 0.0, 1.0)
+MOST_BINS = 256  # bins of the histogram; it stays in the first-level cache
+NO_RULE = (np.inf, 0.0, 0.0, 1.0)  # what `sweep` answers when nothing reaches the target
+SMALLEST = 1e-300  # least divisor: zero lengths give zero or a very large quotient instead of NaN
 SAME_BREAKPOINT = 1e-11  # breakpoints closer than this are one: no rule is placed between them
 ON_ALL = 1e-10  # a row with |a| + |b| below this lies on every rule of the pencil (rows, w and u have length one)
 
@@ -50,7 +51,7 @@ def histogram(a: Array, b: Array, weights: Array, work: Work) -> tuple[float, fl
     for i in range(n):
         size = abs(a[i]) + abs(b[i])
         turns_right = b[i] >= 0.0
-        key[i] = (-a[i] if turns_right else a[i]) / max(size, 1e-300)
+        key[i] = (-a[i] if turns_right else a[i]) / max(size, SMALLEST)
         weight = weights[i] if size > ON_ALL else 0.0
         loss_left += weight if turns_right else 0.0
         total += weight

@@ -8,15 +8,20 @@ first m - l lines.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from ....arrays import Array, Index
 from ....numeric.random import State
-from ....numeric.vectors import set_multiple
+from ....numeric.vectors import add_multiple, inner, set_multiple
 from .pencil import ON_ALL, Work, histogram, rule_at, sweep_bins
 
-FINISHED, PAUSED, CANDIDATE = 0, 1, 2
+FINISHED, PAUSED, CANDIDATE = 0, 1, 2  # how `pencil_steps` ends
+SWEPT, TIED, ON_FLAT = 0, 1, 2
+"""Entries of `counters`: pencils swept; those where several rows turn at one breakpoint in reach of the target; and, for
+the last candidate, the rows that lie on all rules of its pencil."""
 
 
 @njit(cache=True)
@@ -88,11 +93,8 @@ def lift(v: Array, reflectors: Array, levels: int, m: int) -> Array:
         for j in range(width - 1, 0, -1):
             x[j] = x[j - 1]
         x[0] = 0.0
-        dot = 0.0
-        for j in range(width):
-            dot += x[j] * reflectors[level, j]
-        for j in range(width):
-            x[j] -= 2.0 * dot * reflectors[level, j]
+        part = x[:width]
+        add_multiple(part, -2.0 * inner(part, reflectors[level]), reflectors[level])
     return x
 
 
@@ -116,29 +118,80 @@ def is_needed(fixed: Index, levels: int) -> bool:
     return coloured % 2 == 0 or coloured == levels
 
 
+class Enumeration(NamedTuple):
+    """Where an enumeration stands, changed in place.
+
+    projected, reflectors : see the module's text.
+    fixed, depth : the row fixed on each level (-2: none yet), and the present level (one entry).
+    counters : see SWEPT, TIED, ON_FLAT.   found : (loss, rule) of the last candidate.
+    """
+
+    projected: Array
+    reflectors: Array
+    fixed: Index
+    depth: Index
+    counters: Index
+    found: Array
+
+
+def first_enumeration(rows: Array) -> Enumeration:
+    """Before the first pencil through the rows, which are (n, m)."""
+    n, m = rows.shape
+    levels = m - 2
+    projected = np.zeros((levels + 1, m, n))
+    projected[0] = rows.T
+    return Enumeration(
+        projected,
+        np.zeros((max(levels, 1), m)),
+        np.full(max(levels, 1), -2, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
+        np.zeros(1 + m),
+    )
+
+
+@njit(cache=True)
+def next_row(at: Enumeration, level: int, lexicographic: bool, only_needed: bool) -> bool:
+    """Move fixed[level] to the next row to try on this level; False when there is none left.
+
+    The levels below need a row each, so that choices which leave too few rows for them are not tried.
+    """
+    fixed, n = at.fixed, at.projected.shape[2]
+    below = at.projected.shape[1] - 3 - level
+    if fixed[level] != -2:
+        fixed[level] += 1
+    elif lexicographic:
+        fixed[level] = fixed[level - 1] + 1 if level > 0 else 0
+    else:
+        fixed[level] = below
+    if lexicographic:
+        end = n - below
+    else:
+        end = n if level == 0 else fixed[level - 1]
+    if only_needed and below == 0:
+        while fixed[level] < end and not is_needed(fixed, level + 1):
+            fixed[level] += 1
+    return fixed[level] < end
+
+
 @njit(cache=True)
 def pencil_steps(
     weights: Array,
-    projected: Array,
-    reflectors: Array,
-    fixed: Index,
-    depth: Index,
+    at: Enumeration,
     lexicographic: bool,
     only_needed: bool,
     target: float,
     budget: int,
-    found: Array,
-    counters: Index,
     state: State,
     work: Work,
 ) -> int:
-    """Up to `budget` projections and sweeps from where `fixed` and `depth` stand.
+    """Up to `budget` projections and sweeps from where the enumeration stands: FINISHED, PAUSED or CANDIDATE.
 
-    counters[0] counts the pencils swept, counters[1] those with rows that turn at one breakpoint in reach of the target.
     Colexicographic order (by the farthest fixed row) unless `lexicographic`; `only_needed`: those of `is_needed`. Stops with
     CANDIDATE at the first pencil whose least loss, rows on all its rules counted as correct, is at most `target`:
-    found = (loss, a rule of the pencil that has it), and counters[2] rows are on all rules. The next call goes on with the next pencil.
+    found = (loss, a rule of the pencil that has it). The next call goes on with the next pencil.
     """
+    projected, reflectors, fixed, depth, counters = at.projected, at.reflectors, at.fixed, at.depth, at.counters
     m, n = projected.shape[1], projected.shape[2]
     levels = m - 2
     axes, twice = np.zeros((2, 2)), np.empty(n)
@@ -154,45 +207,29 @@ def pencil_steps(
         if level == levels:
             loss_left, total, least, most = histogram(a, b, weights, work)
             done += 1
-            counters[0] += 1
+            counters[SWEPT] += 1
             depth[0] = level - 1
             if least > target and total - most > target:
                 continue
             loss, low, high, side = sweep_bins(b, weights, loss_left, total, target, False, state, work)
             if work[3][work[3].shape[0] - 1] > 0.0:
-                counters[1] += 1
+                counters[TIED] += 1
             if loss < np.inf:
-                found[0] = loss
+                at.found[0] = loss
                 plane = rule_at(0.5 * (low + high), side, axes[0], axes[1])
-                set_multiple(found[1:], 1.0, lift(plane, reflectors, levels, m))
-                counters[2] = 0
+                set_multiple(at.found[1:], 1.0, lift(plane, reflectors, levels, m))
+                counters[ON_FLAT] = 0
                 for i in range(n):
-                    counters[2] += abs(a[i]) + abs(b[i]) <= ON_ALL
+                    counters[ON_FLAT] += abs(a[i]) + abs(b[i]) <= ON_ALL
                 return CANDIDATE
             continue
-        # Next row for this level: fixed[level] holds the last one tried (-2: none yet).
-        # Levels below need a row each, so some choices lead nowhere and are not tried.
-        below = levels - 1 - level
-        if fixed[level] != -2:
-            fixed[level] += 1
-        elif lexicographic:
-            fixed[level] = fixed[level - 1] + 1 if level > 0 else 0
-        else:
-            fixed[level] = below
-        if lexicographic:
-            end = n - below
-        else:
-            end = n if level == 0 else fixed[level - 1]
-        if only_needed and below == 0:
-            while fixed[level] < end and not is_needed(fixed, levels):
-                fixed[level] += 1
-        if fixed[level] >= end:
+        if not next_row(at, level, lexicographic, only_needed):
             fixed[level] = -2
             depth[0] = level - 1
             continue
         if not reflector(projected, level, fixed[level], reflectors):
             continue
-        if below == 0:
+        if level == levels - 1:
             project_to_plane(projected, level, fixed[level], reflectors)
         else:
             project(projected, level, fixed[level], reflectors, twice)

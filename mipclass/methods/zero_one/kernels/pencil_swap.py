@@ -11,42 +11,64 @@ rule; it is nevertheless recounted from the rows before it becomes the incumbent
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from ....arrays import Array, Index
+from ....numeric.gauss_jordan import invert
 from ....numeric.random import State, below
 from ....numeric.vectors import add_multiple, inner, length, remove_components, row_products, set_multiple
 from .line_search import near_row
-from .pencil import ON_ALL, Work, loss_of_margins, rule_at, sweep
+from .pencil import ON_ALL, SMALLEST, Work, loss_of_margins, rule_at, sweep
 
-REFRESH = 64  # pivots between two fresh inverses
-IDLE, PIVOTS, TURN = 0, 1, 2  # places in `counters`
+# Rows and rules have length one, so these are distances without a unit.
+REFRESH = 64  # rank-one updates of U between two fresh inverses, which remove the rounding errors of the updates
+DEPENDENT = 1e-7  # a row closer than this to the span of others counts as dependent on them
+PARALLEL = 1e-9  # a hyperplane through a new row shorter than this (relative to its direction) is lost in rounding
+OUTSIDE_SPAN = 1e-6  # squared distance from a span that is large enough for a safe normal vector
+HERE = 1e-14  # breakpoints closer than this to p = 0 (or p = 2) are the present vertex
+IMPROVEMENT = 1e-9  # fraction of the loss by which a strict step must lower it: less is rounding in sums of weights
+IDLE, PIVOTS, TURN = 0, 1, 2  # entries of `counters`: pencils since a new best, pivots, next position
+
+
+class Vertex(NamedTuple):
+    """Where a swap search stands, changed in place.
+
+    chosen, w, U : the D rows on the hyperplane, the hyperplane, and the directions of the module's text.
+    best_w, best_chosen : the best rule so far and the rows it came from.
+    losses : (of the present vertex, of the best rule).   counters : see IDLE, PIVOTS, TURN.
+    """
+
+    chosen: Index
+    w: Array
+    U: Array
+    best_w: Array
+    best_chosen: Index
+    losses: Array
+    counters: Index
+
+
+def first_vertex(Z: Array, w: Array, loss: float) -> Vertex:
+    """The hyperplane through the first D independent rows in order of |z.w|; w becomes its normal vector, in place."""
+    m = Z.shape[1]
+    chosen = first_independent(Z, np.argsort(np.abs(Z @ w), kind="stable"))
+    U = np.empty((m, m))
+    start_vertex(Z, chosen, w, U)
+    return Vertex(chosen, w, U, w.copy(), chosen.copy(), np.array([np.inf, loss]), np.zeros(3, np.int64))
 
 
 @njit(cache=True)
 def fresh_directions(Z: Array, chosen: Index, w: Array, U: Array) -> None:
-    """U <- transposed inverse of [P; w'], P the chosen rows: Gauss and Jordan with column pivots, O(m^3)."""
+    """U <- transposed inverse of [P; w'], P the chosen rows; O(m^3)."""
     m = Z.shape[1]
-    G = np.zeros((m, 2 * m))  # [G' | I] becomes [I | G'^-1]
+    G = np.empty((m, m))
     for j in range(m):
         for k in range(m - 1):
             G[j, k] = Z[chosen[k], j]
         G[j, m - 1] = w[j]
-        G[j, m + j] = 1.0
-    for k in range(m):
-        top = k
-        for j in range(k + 1, m):
-            if abs(G[j, k]) > abs(G[top, k]):
-                top = j
-        for l in range(2 * m):
-            G[k, l], G[top, l] = G[top, l], G[k, l]
-        set_multiple(G[k], 1.0 / G[k, k], G[k])
-        for j in range(m):
-            if j != k:
-                add_multiple(G[j], -G[j, k], G[k])
-    for k in range(m):
-        set_multiple(U[k], 1.0, G[k, m:])
+    invert(G, U, 0.0)
 
 
 @njit(cache=True)
@@ -92,7 +114,7 @@ def margins_of_pencil(
 @njit(cache=True)
 def nudged(Z: Array, v: Array, nudge: Array) -> Array:
     """v + eps * nudge with eps half the step at which the first row off the hyperplane would change sides."""
-    eps = 1.0 / max(length(nudge), 1e-300)
+    eps = 1.0 / max(length(nudge), SMALLEST)
     for i in range(Z.shape[0]):
         margin = inner(Z[i], v)
         change = inner(Z[i], nudge)
@@ -104,46 +126,34 @@ def nudged(Z: Array, v: Array, nudge: Array) -> Array:
 
 
 @njit(cache=True)
-def move_to(Z: Array, chosen: Index, r: int, j: int, v: Array, w: Array, U: Array, counters: Index) -> bool:
+def move_to(Z: Array, at: Vertex, r: int, j: int, v: Array) -> bool:
     """Swap chosen row r for row j, whose hyperplane is v. False, with nothing changed, when j is dependent."""
     m = Z.shape[1]
-    if abs(inner(Z[j], U[r])) < 1e-7 * length(U[r]):
+    if abs(inner(Z[j], at.U[r])) < DEPENDENT * length(at.U[r]):
         return False
-    set_multiple(w, 1.0, v)
-    chosen[r] = j
-    counters[PIVOTS] += 1
-    if counters[PIVOTS] % REFRESH == 0:
-        fresh_directions(Z, chosen, w, U)
-        set_multiple(w, 1.0 / length(U[m - 1]), U[m - 1])
+    set_multiple(at.w, 1.0, v)
+    at.chosen[r] = j
+    at.counters[PIVOTS] += 1
+    if at.counters[PIVOTS] % REFRESH == 0:
+        fresh_directions(Z, at.chosen, at.w, at.U)
+        set_multiple(at.w, 1.0 / length(at.U[m - 1]), at.U[m - 1])
     else:
-        replace_row(U, r, Z[j])
-    replace_row(U, m - 1, w)
+        replace_row(at.U, r, Z[j])
+    replace_row(at.U, m - 1, at.w)
     return True
 
 
 @njit(cache=True)
 def swap_steps(
-    Z: Array,
-    weights: Array,
-    chosen: Index,
-    w: Array,
-    U: Array,
-    best_w: Array,
-    best_chosen: Index,
-    losses: Array,
-    counters: Index,
-    steps: int,
-    patience: int,
-    strict: bool,
-    state: State,
-    work: Work,
+    Z: Array, weights: Array, at: Vertex, steps: int, patience: int, strict: bool, state: State, work: Work
 ) -> int:
-    """`steps` pencils, in place; counters: pencils since a new best, pivots, next position.
+    """`steps` pencils from the vertex `at`, in place; the number of pencils swept.
 
     strict: rows are freed in turn and only a lower loss is accepted (the paper's search); it ends when no swap of any
     row helps. Otherwise rows are freed at random, equal losses are accepted, and after `patience` pencils without a
-    new best two or three rows of the best combination are swapped at random. Returns the pencils swept.
+    new best two or three rows of the best combination are swapped at random.
     """
+    w, U, chosen, losses, counters = at.w, at.U, at.chosen, at.losses, at.counters
     n, m = Z.shape
     a, b, u, nudge = np.empty(n), np.empty(n), np.empty(m), np.empty(m)
     row_products(Z, w, a)
@@ -156,7 +166,7 @@ def swap_steps(
         constant = margins_of_pencil(Z, weights, chosen, r, U, a, b, u, nudge)
         target = losses[0]
         if strict and target < np.inf:
-            target -= 1e-9 * (1.0 + target)
+            target -= IMPROVEMENT * (1.0 + target)
         loss, low, high, side = sweep(a, b, weights, constant, target, False, state, work)
         if loss < np.inf:
             if loss < losses[1]:
@@ -165,15 +175,15 @@ def swap_steps(
                 loss = loss_of_margins(b, weights)
                 if loss < losses[1]:
                     losses[1] = loss
-                    set_multiple(best_w, 1.0, rule)
-                    copy_indices(best_chosen, chosen)
+                    set_multiple(at.best_w, 1.0, rule)
+                    copy_indices(at.best_chosen, chosen)
                     counters[IDLE] = 0
             # Go to one end of the arc; p = 0 is where we are.
             end = low if below(state, 2) == 0 else high
-            if abs(end) < 1e-14 or abs(end - 2.0) < 1e-14:
+            if abs(end) < HERE or abs(end - 2.0) < HERE:
                 end = low + high - end
             j = row_at(end, chosen[r], work)
-            if j >= 0 and move_to(Z, chosen, r, j, rule_at(end, side, w, u), w, U, counters):
+            if j >= 0 and move_to(Z, at, r, j, rule_at(end, side, w, u)):
                 if strict:
                     counters[IDLE] = 0
                 losses[0] = loss
@@ -182,7 +192,7 @@ def swap_steps(
             return step + 1
         if not strict and counters[IDLE] >= patience:
             counters[IDLE] = 0
-            kick(Z, chosen, w, U, a, best_chosen, counters, state)
+            kick(Z, at, a, state)
             row_products(Z, w, a)
             losses[0] = np.inf
     return steps
@@ -202,29 +212,28 @@ def row_at(p: float, but: int, work: Work) -> int:
 
 @njit(cache=True)
 def copy_indices(target: Index, source: Index) -> None:
+    """target <- source."""
     for k in range(source.shape[0]):
         target[k] = source[k]
 
 
 @njit(cache=True)
-def kick(
-    Z: Array, chosen: Index, w: Array, U: Array, a: Array, best_chosen: Index, counters: Index, state: State
-) -> None:
+def kick(Z: Array, at: Vertex, a: Array, state: State) -> None:
     """Back to the best combination, then two or three of its rows swapped for random rows near the hyperplane."""
     m = Z.shape[1]
-    copy_indices(chosen, best_chosen)
-    start_vertex(Z, chosen, w, U)
+    copy_indices(at.chosen, at.best_chosen)
+    start_vertex(Z, at.chosen, at.w, at.U)
     v = np.empty(m)
     for _ in range(2 + below(state, 2)):
-        row_products(Z, w, a)
+        row_products(Z, at.w, a)
         j = near_row(a, state)
         r = below(state, m - 1)
-        set_multiple(v, inner(Z[j], U[r]), w)
-        add_multiple(v, -a[j], U[r])  # through row j and the chosen rows but r
+        set_multiple(v, inner(Z[j], at.U[r]), at.w)
+        add_multiple(v, -a[j], at.U[r])  # through row j and the chosen rows but r
         size = length(v)
-        if size > 1e-9 * length(U[r]):
+        if size > PARALLEL * length(at.U[r]):
             set_multiple(v, 1.0 / size, v)
-            move_to(Z, chosen, r, j, v, w, U, counters)
+            move_to(Z, at, r, j, v)
 
 
 @njit(cache=True)
@@ -246,7 +255,7 @@ def start_vertex(Z: Array, chosen: Index, w: Array, U: Array) -> None:
         remove_components(v, basis, m - 1)
         if inner(v, v) > inner(best, best):
             set_multiple(best, 1.0, v)
-        if inner(best, best) > 1e-6:
+        if inner(best, best) > OUTSIDE_SPAN:
             break
     set_multiple(w, 1.0 / length(best), best)
     fresh_directions(Z, chosen, w, U)
@@ -266,7 +275,7 @@ def first_independent(Z: Array, order: Index) -> Index:
         set_multiple(v, 1.0, Z[i])
         remove_components(v, basis, size)
         norm = length(v)
-        if norm > 1e-7:
+        if norm > DEPENDENT:
             set_multiple(basis[size], 1.0 / norm, v)
             chosen[size] = i
             size += 1

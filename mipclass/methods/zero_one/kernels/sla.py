@@ -5,6 +5,8 @@ L_K(w) = sum_i c_i / (1 + exp(K m_i)),   m = Z w,   rows z_i = t_i (x_i, 1)
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -13,10 +15,12 @@ from ....numeric.vectors import add_multiple, quick_inner, set_multiple
 from .exponential import exponential
 from .pencil import loss_of_margins
 
-BLOCK = 512
-FLAT = 40.0  # 1 / (1 + exp(x)) is 0 or 1 to rounding beyond
-DESCENT, PROBE, DONE = 0, 1, 2  # what comes next in `place`
-PLACE, COORDINATE, STEP, STEPS, PROBES = 0, 1, 2, 3, 4
+BLOCK = 512  # rows between two looks whether the loss already exceeds its limit
+FLAT = 40.0  # 1 / (1 + exp(x)) is 0 or 1 to rounding beyond |x| = FLAT
+RATE_STEP = 0.1  # factor between two rates of the backtracking, as in the paper
+SLACK = 1e-12  # multiples of eps_step may exceed the radius by rounding
+DESCENT, PROBE, DONE = 0, 1, 2  # what comes next, in place[PLACE]
+PLACE, COORDINATE, STEP, STEPS, PROBES = 0, 1, 2, 3, 4  # entries of `place`
 
 
 @njit(cache=True, error_model="numpy")  # a division that could raise would not be vectorised
@@ -44,6 +48,7 @@ def shifted_loss(margins: Array, column: Array, step: float, weights: Array, K: 
 
 @njit(cache=True)
 def smooth_loss(margins: Array, weights: Array, K: float) -> float:
+    """L_K of a rule with these margins."""
     return shifted_loss(margins, margins, 0.0, weights, K, np.inf)
 
 
@@ -65,30 +70,40 @@ def margins_of(columns: Array, w: Array, out: Array) -> None:
         add_multiple(out, w[j], columns[j])
 
 
+class Descent(NamedTuple):
+    """Where the search stands, changed in place: the rule and its margins, the best rule by the 0-1 loss and its loss (one
+    entry), and `place`: what comes next (PLACE), which probe (COORDINATE, STEP), and how many descents and probes were made
+    (STEPS, PROBES)."""
+
+    w: Array
+    margins: Array
+    best_w: Array
+    best_loss: Array
+    place: Index
+
+
+class Stage(NamedTuple):
+    """The constants of Algorithm 4 for one K."""
+
+    K: float
+    radius: float
+    eps_step: float
+    max_rate: float
+    min_rate: float
+    eps_loss: float
+    eps_gradient: float
+
+
 @njit(cache=True)
-def sla_steps(
-    columns: Array,
-    weights: Array,
-    w: Array,
-    margins: Array,
-    best_w: Array,
-    best_loss: Array,
-    place: Index,
-    K: float,
-    radius: float,
-    eps_step: float,
-    max_rate: float,
-    min_rate: float,
-    eps_loss: float,
-    eps_gradient: float,
-    budget: int,
-) -> int:
+def sla_steps(columns: Array, weights: Array, at: Descent, stage: Stage, budget: int) -> int:
     """Algorithm 4 for up to `budget` passes over the rows, in place; place[PLACE] is DONE when it has ended.
 
     Stage 1 goes down the gradient, the rate starting at max_rate and divided by ten until L_K falls by eps_loss.
     Stage 2 moves one coordinate at a time by +-eps_step, +-2 eps_step ... up to `radius`; the first probe that lowers
     L_K by eps_loss sends the search back to stage 1, and when none does it ends. The best 0-1 loss seen is kept.
     """
+    w, margins, place = at.w, at.margins, at.place
+    K, eps_loss = stage.K, stage.eps_loss
     m, n = columns.shape
     g, trial, trial_margins = np.empty(m), np.empty(m), np.empty(n)
     used = 0
@@ -100,9 +115,9 @@ def sla_steps(
             largest = 0.0
             for j in range(m):
                 largest = max(largest, abs(g[j]))
-            rate = max_rate
+            rate = stage.max_rate
             lowered = False
-            while rate >= min_rate and largest > eps_gradient:
+            while rate >= stage.min_rate and largest > stage.eps_gradient:
                 for j in range(m):
                     trial[j] = w[j] - rate * g[j]
                 margins_of(columns, trial, trial_margins)
@@ -111,22 +126,22 @@ def sla_steps(
                 if current - value >= eps_loss:
                     lowered = True
                     break
-                rate *= 0.1
+                rate *= RATE_STEP
             if lowered:
                 set_multiple(w, 1.0, trial)
                 set_multiple(margins, 1.0, trial_margins)
                 current = value
-                keep_best(w, margins, weights, best_w, best_loss)
+                keep_best(at, weights)
                 place[STEPS] += 1
             else:
                 place[PLACE], place[COORDINATE], place[STEP] = PROBE, 0, 1
             continue
         i = place[COORDINATE]
-        size = eps_step * ((place[STEP] + 1) // 2)
+        size = stage.eps_step * ((place[STEP] + 1) // 2)
         step = size if place[STEP] % 2 == 1 else -size
         if i >= m:
             place[PLACE] = DONE
-        elif size > radius * (1.0 + 1e-12):
+        elif size > stage.radius * (1.0 + SLACK):
             place[COORDINATE], place[STEP] = i + 1, 1
         else:
             value = shifted_loss(margins, columns[i], step, weights, K, current - eps_loss)
@@ -137,14 +152,15 @@ def sla_steps(
                 w[i] += step
                 add_multiple(margins, step, columns[i])
                 current = value
-                keep_best(w, margins, weights, best_w, best_loss)
+                keep_best(at, weights)
                 place[PLACE] = DESCENT
     return used
 
 
 @njit(cache=True)
-def keep_best(w: Array, margins: Array, weights: Array, best_w: Array, best_loss: Array) -> None:
-    loss = loss_of_margins(margins, weights)
-    if loss < best_loss[0]:
-        best_loss[0] = loss
-        set_multiple(best_w, 1.0, w)
+def keep_best(at: Descent, weights: Array) -> None:
+    """Take the present rule as the best one when its 0-1 loss is lower."""
+    loss = loss_of_margins(at.margins, weights)
+    if loss < at.best_loss[0]:
+        at.best_loss[0] = loss
+        set_multiple(at.best_w, 1.0, at.w)

@@ -1,0 +1,102 @@
+"""First incumbents of the proving methods: the caller's rule, and those of local and swap searches.
+
+Under limits on errors the searches minimise  costs + price * limits  without the limits. The price rises while the limits are
+violated and falls while they are kept, so that the search crosses the limits to and fro: the best feasible rules lie there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...arrays import Array
+from ...protocol.run import Run
+from ..zero_one.prepared import prepare
+from .form import ProofForm
+
+MOST_WORK = 3e8
+"""Line searches times entries of the data that the first rule may take: some seconds."""
+
+FEWEST_STEPS = 200
+"""Line searches that are made however large the data are."""
+
+PIECE = 300
+"""Line searches or pencils at one price of the limits."""
+
+RATE = 1.3
+"""Factor by which a price rises or falls after each piece."""
+
+RESTARTS = 3
+"""Independent searches with prices, each from another seed."""
+
+SMALLEST = 1e-300
+"""Least divisor: a limit without coefficients gets a finite price."""
+
+
+def _affordable(size: int) -> int:
+    """Line searches that the first rule may take on data with this many entries."""
+    return int(MOST_WORK / max(1, size))
+
+
+def first_rule(form: ProofForm, run: Run) -> Array:
+    """A good rule of the plain problem over all features: the caller's or least squares, improved by local and swap search."""
+    from ..zero_one.csa import swap_search
+    from ..zero_one.local import local_search
+
+    data = form.data
+    start = None
+    if run.warm_start is not None and "w" in run.warm_start:
+        start = data.restricted(np.append(run.warm_start["w"], run.warm_start.get("b", 0.0)))
+    steps = min(int(run.options.get("local_steps", 0)), max(FEWEST_STEPS, _affordable(data.Z.size)))
+
+    def tell(W: Array, cost: float, done: int) -> None:
+        run.report(objective=cost + data.constant, iterations=done)
+
+    found = local_search(data, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
+    found = swap_search(data, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
+    return np.append(*data.rule(found.w))
+
+
+def first_rules(form: ProofForm, run: Run) -> Iterator[Array]:
+    """Rules (w, b) over all features: zero weights with either sign of the offset, the caller's, and those of searches."""
+    d = form.X.shape[1]
+    yield np.append(np.zeros(d), 1.0)
+    yield np.append(np.zeros(d), -1.0)
+    given = run.warm_start
+    if given is not None and "w" in given:
+        yield np.append(given["w"], given.get("b", 0.0))
+    if form.statement.margin or not form.statement.intercept:
+        return
+    if form.statement.limits:
+        for restart in range(RESTARTS):
+            yield from _priced_rules(form, run, run.seed + restart)
+        return
+    if len(form.data.Z) and run.options.get("local_steps", 0):
+        yield first_rule(form, run)
+
+
+def _priced_rules(form: ProofForm, run: Run, seed: int) -> Iterator[Array]:
+    """Local optima at changing prices of the limits, as the module says."""
+    from ..zero_one.csa import swap_search
+    from ..zero_one.local import local_search
+
+    X, y, statement = form.X, form.y, form.statement
+    limits = [(np.asarray(coefficients, dtype=np.float64), at_most) for coefficients, at_most in statement.limits]
+    prices = np.array([1.0 / max(float(np.abs(c).max(initial=0.0)), SMALLEST) for c, _ in limits])
+    steps = min(int(run.options.get("local_steps", 0)), max(FEWEST_STEPS, _affordable(X.size) // RESTARTS))
+    start: Array | None = None
+    for piece in range(-(-steps // PIECE)):
+        if run.stop() is not None:
+            return
+        data = prepare(X, y, statement.costs + sum(p * c for p, (c, _) in zip(prices, limits, strict=True)))
+        if not len(data.Z):
+            return
+        search = local_search if piece % 2 else swap_search
+        found = search(data, start, 1000 * seed + piece, steps=PIECE, patience=PIECE // 4, stop=run.stop)
+        w, b = data.rule(found.w)
+        yield np.append(w, b)
+        start = found.w
+        wrong = y * (X @ w + b) <= 0
+        broken = np.array([float(c[wrong].sum()) > at_most for c, at_most in limits])
+        prices = prices * np.where(broken, RATE, 1.0 / RATE)

@@ -1,0 +1,68 @@
+"""The normal form of the proving methods: a 0-1 loss, perhaps with limits on errors, rows on (w, b), a margin or no offset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ...arrays import Array
+from ...certificates.certificate import Statement
+from ...modelling.model import Model
+from ...modelling.problem import Problem
+from ..base import Refusal
+from ..zero_one.form import ZeroOneForm
+from ..zero_one.offsets import best_offset
+from ..zero_one.widest import recentre
+from .iis.cover import CoverData, constrained_cover, plain_cover
+from .rational import exactly_at_least
+from .statement import statement_of
+
+
+@dataclass(frozen=True, eq=False)
+class ProofForm(ZeroOneForm):
+    """A 0-1 problem with its statement; `weights` are the statement's costs and `scale` is 1."""
+
+    statement: Statement
+
+    @cached_property
+    def cover(self) -> CoverData:
+        """The problem as a covering problem."""
+        if self.statement.is_plain:
+            return plain_cover(self.X, self.y, self.data)
+        return constrained_cover(self.X, self.y, self.statement)
+
+    def exact_loss(self, w: Array, b: float) -> Fraction:
+        """Cost of the rule's errors, decided in rationals wherever float64 could be wrong."""
+        Z, W = self.y[:, None] * np.column_stack([self.X, np.ones(len(self.X))]), np.append(w, b)
+        if self.statement.margin:
+            wrong = ~exactly_at_least(Z, W, np.ones(len(Z)))
+        else:
+            wrong = exactly_at_least(-Z, W, np.zeros(len(Z)))
+        return sum((Fraction(float(c)) for c in self.statement.costs[wrong]), Fraction(0))
+
+    def finished_rule(self, W: Array) -> tuple[Array, float]:
+        """A rule of the plain problem over the kept columns in the middle of its cell, in the user's units, without ties."""
+        w, b = self.data.rule(recentre(self.data, W))
+        return w, best_offset(np.asarray(self.X @ w), self.y, self.statement.costs, b)
+
+
+def match_proof(problem: Problem, *, plain: bool) -> ProofForm | Refusal:
+    """The form of a problem that can be proven, or the reason why it cannot.
+
+    plain : allow no side constraints, no margin and no fixed offset.
+    """
+    if not isinstance(problem, Model):
+        return Refusal("it takes a Model that minimises ZeroOne(); use solver='highs' for a Program.")
+    statement = statement_of(problem)
+    if isinstance(statement, Refusal):
+        return Refusal(f"{statement.reason} Use solver='highs' for other models.")
+    if plain and not statement.is_plain:
+        return Refusal(
+            "it proves the plain scale-free 0-1 loss with a free offset; use solver='iis' for side constraints and margins."
+        )
+    if any((np.asarray(coefficients) < 0).any() for coefficients, _ in statement.limits):
+        return Refusal("a limit on errors has a negative coefficient; use solver='highs'.")
+    return ProofForm(problem, statement.costs, 1.0, statement)

@@ -1,0 +1,69 @@
+"""The plain 0-1 loss proven: separability first, then a good rule, then a race of provers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...protocol.result import Outcome
+from ...protocol.run import Run
+from ..zero_one.widest import separating_rule
+from .answer import answer
+from .box.search import MAX_RANK
+from .first_rules import first_rule
+from .form import ProofForm
+from .provers import BoxProver, IISProver, Prover, trivial_lower
+from .race import Race
+from .remote import RemoteIIS
+
+BOX_ALONE = 8
+"""Features up to which boxes alone are fastest, unless the loss is small."""
+
+SMALL_LOSS = 20
+"""Loss up to which infeasible subsystems may prove it sooner than boxes, whatever the number of features."""
+
+BOX_AT_MOST = 9
+"""Features beyond which boxes take longer than most callers can wait: their number grows exponentially."""
+
+
+def provers_for(n_features: int, loss: float) -> tuple[str, ...]:
+    """Boxes are fast in few dimensions whatever the loss, subsystems in any dimension when the loss is small."""
+    if n_features > BOX_AT_MOST:
+        return ("iis",)
+    return ("box",) if (n_features <= BOX_ALONE and loss > SMALL_LOSS) or n_features <= 2 else ("iis", "box")
+
+
+def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outcome:
+    """The plain problem by the named provers, or by those that suit it."""
+    data = form.data
+    W = separating_rule(data)
+    if W is not None:
+        return answer(form, run, rule=form.finished_rule(W), lower=trivial_lower(data), stopped=None, nodes=0)
+    start = first_rule(form, run)
+    if names is None:
+        names = provers_for(len(data.columns), data.cost(data.restricted(start)))
+    names = [name for name in names if name != "box" or data.Z.shape[1] <= MAX_RANK]
+    remote = None
+    if run.threads > 1 and len(names) > 1:
+        remote = RemoteIIS(form.cover, run.seed, start)
+        names = [name for name in names if name != "iis"]
+    provers: list[Prover] = [
+        BoxProver(data) if name == "box" else IISProver(form.cover, run.seed, run) for name in names
+    ]
+    for prover in provers:
+        prover.offer(start)
+    race = Race(data, run, provers, remote)
+    try:
+        stopped = race.run_all()
+        lead = race.leader()
+    finally:
+        if remote is not None:
+            remote.close(want_proof=False)
+    return answer(
+        form,
+        run,
+        rule=form.finished_rule(data.restricted(race.best_rule())),
+        lower=lead.proof(),
+        stopped=stopped,
+        nodes=race.nodes,
+        extra={"proof_by": lead.name, **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers}},
+    )

@@ -1,0 +1,134 @@
+"""A race of provers that share incumbents and the best bound; whoever has the best bound gets most of the work.
+
+Turns are counted in looks at the clock (calls of `stop`), not in seconds, so that runs repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...arrays import Array
+from ...protocol.result import Status
+from ...protocol.run import Run
+from ..zero_one.prepared import ZeroOneData
+from .answer import stopper
+from .provers import Prover, Stop
+from .rational import integer_weights
+from .remote import RemoteIIS
+
+FIRST_TURN = 12
+"""Looks at the clock in the first turn of each prover."""
+
+EARLY_TURNS = 4
+"""Turns up to this multiple of the first one are equal for all provers whose bound is above zero."""
+
+TURN_GROWTH = 1.5
+"""Factor between two turns, so that switching costs a bounded share of the time."""
+
+BEHIND = 8
+"""A prover that is behind gets this fraction (one in so many) of the leader's looks."""
+
+LOOKS = {"box": 1, "iis": 24}
+"""Looks at the clock that take about the same time: a box search asks every 0.1 s, branch and cut after each LP."""
+
+UNLIMITED = 10**9
+"""Looks of a prover that runs alone: until it is done or a limit stops it."""
+
+
+class Race:
+    """Provers of one plain problem; `remote` runs in a process of its own all the while, the others take turns here."""
+
+    def __init__(self, data: ZeroOneData, run: Run, provers: list[Prover], remote: RemoteIIS | None = None) -> None:
+        self.data, self.run, self.remote = data, run, remote
+        self.provers: list[Prover] = [*provers, remote] if remote is not None else provers
+        _, self.unit = integer_weights(data.weights)  # what every prover counts in
+
+    @property
+    def lower(self) -> int:
+        """The best lower bound, in units."""
+        return max(prover.lower for prover in self.provers)
+
+    @property
+    def best(self) -> int:
+        """The incumbent's cost, in units."""
+        return min(prover.best for prover in self.provers if prover.best is not None)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of all provers together."""
+        return sum(prover.nodes for prover in self.provers)
+
+    def best_rule(self) -> Array:
+        """The incumbent over all features."""
+        lead = min((p for p in self.provers if p.best is not None), key=lambda prover: prover.best or 0)
+        assert lead.rule is not None
+        return lead.rule
+
+    def leader(self) -> Prover:
+        """The prover with the best bound whose proof is at hand."""
+        own = max((p for p in self.provers if p is not self.remote), key=lambda prover: prover.lower)
+        if self.remote is not None and self.remote.lower > own.lower and self.remote.close(want_proof=True):
+            return self.remote
+        return own
+
+    def cost(self, value: int) -> float:
+        """A whole number of units as a loss of the user's problem, constant included."""
+        return float(self.data.constant + self.unit * value)
+
+    def run_all(self) -> Status | None:
+        """Until the bound meets the incumbent or a limit; the limit that stopped it, if one did."""
+        stop = stopper(self.run, lambda: self.nodes, self._poll_and_done)
+        self._tell()
+        turn = FIRST_TURN
+        while not self._done():
+            status = stop()
+            if status is not None:
+                return status
+            alive = [prover for prover in self.provers if not prover.exhausted]
+            if not alive:
+                return Status.NUMERICAL_ERROR
+            here = [prover for prover in alive if prover is not self.remote] or alive
+            lead = max(here, key=lambda prover: prover.lower)
+            for prover in here:
+                # One turn is enough to see that a bound stays at zero.
+                is_early = turn <= (EARLY_TURNS * FIRST_TURN if prover.lower > 0 else FIRST_TURN)
+                share = turn if prover is lead or is_early else max(1, turn // BEHIND)
+                prover.advance(_for_a_while(share * LOOKS[prover.name], stop), self._tell)
+                self._share()
+                if self._done() or stop() is not None:
+                    break
+            turn = int(turn * TURN_GROWTH) if len(here) > 1 else UNLIMITED
+        return None
+
+    def _tell(self) -> None:
+        self.run.report(objective=self.cost(self.best), bound=self.cost(self.lower), nodes=self.nodes)
+
+    def _done(self) -> bool:
+        return self.best - self.lower <= self.run.gap * max(1, self.best)
+
+    def _poll_and_done(self) -> bool:
+        if self.remote is not None:
+            self.remote.poll()
+            self._share()
+        return self._done()
+
+    def _share(self) -> None:
+        """Offer the incumbent to every prover that has a worse one."""
+        best = self.best
+        lead = next(prover for prover in self.provers if prover.best == best)
+        rule = lead.rule
+        for prover in self.provers:
+            if rule is not None and prover is not lead and (prover.best is None or prover.best > best):
+                prover.offer(rule)
+
+
+def _for_a_while(looks: int, stop: Stop) -> Stop:
+    """A `stop` that also says yes after so many looks."""
+    left = looks
+
+    def enough() -> object:
+        nonlocal left
+        left -= 1
+        return left < 0 or stop()
+
+    return enough
