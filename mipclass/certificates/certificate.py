@@ -19,10 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, ReadError
+from ..arrays import Array
+from ..errors import ReadError
 
 FORMAT = "mipclass certificate"
 VERSION = 1
+LEVEL = 6
+"""zlib's compression level: its own compromise between time and size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +50,12 @@ class Certificate:
         return str(self.content["lower"]["kind"])
 
     def to_json(self) -> str:
+        """The document as one line of JSON."""
         return json.dumps(self.content, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
+        """Read a document; ReadError when it is no certificate."""
         try:
             content = json.loads(text)
         except json.JSONDecodeError as err:
@@ -60,10 +65,12 @@ class Certificate:
         return cls(content)
 
     def save(self, path: str | Path) -> None:
+        """Write the document to a file."""
         Path(path).write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
+        """Read a document from a file."""
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     def __repr__(self) -> str:
@@ -72,25 +79,27 @@ class Certificate:
 
 
 def fraction(value: Fraction) -> str:
+    """A rational number as "p/q" or "p"."""
     return str(value)
 
 
 def floats(values: Any) -> list[str]:
+    """Float64 numbers as hexadecimal literals, which lose nothing."""
     return [float(value).hex() for value in np.ravel(values)]
 
 
 def pack(array: NDArray[Any]) -> str:
-    """An integer array as text."""
+    """An integer array as text: little-endian bytes, deflated, in base64."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return base64.b64encode(zlib.compress(little.tobytes(), 6)).decode("ascii")
+    return base64.b64encode(zlib.compress(little.tobytes(), LEVEL)).decode("ascii")
 
 
 def pack_text(text: str) -> str:
-    """A long text, deflated."""
-    return base64.b64encode(zlib.compress(text.encode("ascii"), 6)).decode("ascii")
+    """A long ASCII text, deflated, in base64."""
+    return base64.b64encode(zlib.compress(text.encode("ascii"), LEVEL)).decode("ascii")
 
 
-def dense(X: Any) -> NDArray[np.float64]:
+def dense(X: Any) -> Array:
     """X as a float64 C array with no negative zeros."""
     matrix = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     return np.ascontiguousarray(matrix, dtype=np.float64) + 0.0
@@ -112,17 +121,19 @@ class Statement:
     sum_i limit_i [i wrong] <= at_most  for each limit, and  row.(w, b) >= at_least  for each row. `intercept` False fixes b = 0.
     """
 
-    costs: NDArray[np.float64]
+    costs: Array
     margin: int = 0
     intercept: bool = True
-    limits: tuple[tuple[NDArray[np.float64], float], ...] = ()
-    rows: tuple[tuple[NDArray[np.float64], float], ...] = ()
+    limits: tuple[tuple[Array, float], ...] = ()
+    rows: tuple[tuple[Array, float], ...] = ()
 
     @property
     def is_plain(self) -> bool:
+        """No side constraints, no margin, and a free offset."""
         return not self.limits and not self.rows and self.margin == 0 and self.intercept
 
     def content(self) -> dict[str, Any]:
+        """The entry "problem" of a certificate."""
         return {
             "margin": self.margin,
             "intercept": self.intercept,
@@ -140,61 +151,8 @@ class MarginStatement:
     intercept: bool = True
 
     def content(self) -> dict[str, Any]:
+        """The entry "problem" of a certificate."""
         return {"kind": "maximum margin", "coefficient": self.coefficient.hex(), "intercept": self.intercept}
-
-
-def statement_of(model: Any) -> Statement:
-    """The statement of a Model with one ZeroOne loss; InvalidInputError names what it has beyond that."""
-    from ..models.rules import Linear
-    from ..models.zero_one_loss import ZeroOne
-
-    loss = model.term(ZeroOne)
-    if loss is None or len(model.terms) != 1 or not isinstance(model.rule, Linear):
-        raise InvalidInputError(
-            "certificates are about one ZeroOne loss of a Linear rule, with limits and linear rows."
-        )
-    if model.other_constraints() or model.rule.intercept == "penalised":
-        raise InvalidInputError(
-            "certificates take limits on errors and linear rows on (w, b) as side constraints only."
-        )
-    coefficient, term = loss
-    counted = {"all": True, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}[term.on]
-    limits = tuple((np.asarray(limit.coefficients), float(limit.at_most)) for limit in model.error_limits())
-    rows = tuple(row for block in model.weight_rows() for row in _one_sided(block, model.X.shape[1]))
-    return Statement(
-        np.where(counted, coefficient * model.weights, 0.0), term.margin, model.rule.intercept is True, limits, rows
-    )
-
-
-def margin_statement_of(model: Any) -> MarginStatement:
-    """The statement of L2() subject to HardMargin() without outliers; InvalidInputError for anything else."""
-    from ..models.outlier_svm import HardMargin
-    from ..models.penalties import L2
-    from ..models.rules import Linear
-
-    kinds = [type(term) for _, term in model.terms], [type(constraint) for constraint in model.constraints]
-    if kinds != ([L2], [HardMargin]) or not isinstance(model.rule, Linear) or model.rule.intercept == "penalised":
-        raise InvalidInputError("certificates of margins are about L2() subject to HardMargin() and a Linear rule.")
-    limits = model.constraints[0].limits(model.data)
-    if max(limits.total or 0.0, limits.positives, limits.negatives) >= model.weights.min():
-        raise InvalidInputError("certificates of margins are about HardMargin() without outliers.")
-    return MarginStatement(float(model.terms[0][0]), model.rule.intercept is True)
-
-
-def _one_sided(rows: Any, d: int) -> list[tuple[NDArray[np.float64], float]]:
-    """Rows lower <= A (w, b) + constant <= upper as rows a.(w, b) >= c, those with an infinite side left out."""
-    expression = rows.expression
-    A = np.zeros((expression.size, d + 1))
-    for block, matrix in expression.terms.items():
-        part = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
-        if block.name == "w":
-            A[:, :d] += part
-        else:
-            A[:, d:] += part
-    lower = np.broadcast_to(np.ravel(rows.lower), expression.size) - expression.constant
-    upper = np.broadcast_to(np.ravel(rows.upper), expression.size) - expression.constant
-    found = [(a, float(c)) for a, c in zip(A, lower, strict=True) if np.isfinite(c)]
-    return found + [(-a, -float(c)) for a, c in zip(A, upper, strict=True) if np.isfinite(c)]
 
 
 def certificate(

@@ -11,26 +11,45 @@ import numpy as np
 
 from .arithmetic import Rejected, field, rational, rationals, whole, whole_list
 
+Row = tuple[list[Fraction], Fraction]
+"""Coefficients and the end of a limit (at most) or of a side row (at least)."""
+
 
 @dataclass(frozen=True)
-class ExactProblem:
+class StatedProblem:
     """Minimise sum_i costs_i [i wrong] subject to limits on errors and rows on W = (w, b); all in fractions."""
 
-    X: list[list[Fraction]]
-    y: list[int]
     costs: list[Fraction]
     margin: int
     intercept: bool
-    limits: list[tuple[list[Fraction], Fraction]]
-    rows: list[tuple[list[Fraction], Fraction]]
-
-    @property
-    def n(self) -> int:
-        return len(self.y)
+    limits: list[Row]
+    rows: list[Row]
 
     @property
     def is_plain(self) -> bool:
+        """No side constraints, no margin, and a free offset."""
         return not self.limits and not self.rows and self.margin == 0 and self.intercept
+
+    def is_same_as(self, other: StatedProblem) -> bool:
+        """Whether both ask for the same; the order of limits and rows does not matter."""
+        mine, theirs = (
+            (problem.costs, problem.margin, problem.intercept, sorted(problem.limits), sorted(problem.rows))
+            for problem in (self, other)
+        )
+        return mine == theirs
+
+
+@dataclass(frozen=True)
+class ExactProblem(StatedProblem):
+    """A stated problem about points X with labels y = -1 or +1."""
+
+    X: list[list[Fraction]]
+    y: list[int]
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.y)
 
     def signed_row(self, i: int) -> list[Fraction]:
         """y_i (x_i, 1), without the 1 when there is no offset."""
@@ -63,11 +82,9 @@ def read_data(content: Any, X: Any, y: Any) -> tuple[Any, Any]:
     return matrix, signs
 
 
-def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
-    """The problem stated in the certificate about these data, whose hash must agree."""
-    matrix, signs = read_data(content, X, y)
+def read_statement(content: Any, n: int, d: int) -> StatedProblem:
+    """The problem that the certificate states, about n points with d features."""
     statement = field(content, "problem", "problem")
-    n, d = matrix.shape
     costs = field(statement, "costs", "problem")
     intercept = bool(field(statement, "intercept", "problem"))
     margin = whole(field(statement, "margin", "problem"), "problem")
@@ -76,20 +93,27 @@ def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
     exact_costs = [Fraction(1)] * n if costs is None else rationals(costs, n, "problem, costs")
     if any(cost < 0 for cost in exact_costs):
         raise Rejected("problem, costs", "a cost is negative")
+    limits = _read_rows(statement, "limits", n, "at_most")
+    return StatedProblem(exact_costs, margin, intercept, limits, _read_rows(statement, "rows", d + 1, "at_least"))
+
+
+def _read_rows(statement: Any, name: str, length: int, end: str) -> list[Row]:
+    items = field(statement, name, "problem")
+    if not isinstance(items, list):
+        raise Rejected("problem", f"the entry {name!r} must be a list")
+    return [
+        (rationals(field(item, "coefficients", name), length, name), rational(field(item, end, name), name))
+        for item in items
+    ]
+
+
+def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
+    """The problem stated in the certificate about these data, whose hash must agree."""
+    matrix, signs = read_data(content, X, y)
+    stated = read_statement(content, *matrix.shape)
+    points = [[Fraction(value) for value in row] for row in matrix.tolist()]
     return ExactProblem(
-        [[Fraction(value) for value in row] for row in matrix.tolist()],
-        [int(sign) for sign in signs],
-        exact_costs,
-        margin,
-        intercept,
-        [
-            (rationals(field(item, "coefficients", "limits"), n, "limits"), rational(item.get("at_most"), "limits"))
-            for item in field(statement, "limits", "problem")
-        ],
-        [
-            (rationals(field(item, "coefficients", "rows"), d + 1, "rows"), rational(item.get("at_least"), "rows"))
-            for item in field(statement, "rows", "problem")
-        ],
+        stated.costs, stated.margin, stated.intercept, stated.limits, stated.rows, points, [int(sign) for sign in signs]
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import mipclass
 from mipclass import models
-from mipclass.certificates.certificate import Certificate, Statement, data_digest, statement_of
-from mipclass.errors import InvalidInputError, ReadError
+from mipclass.certificates.certificate import Certificate, data_digest
+from mipclass.errors import ReadError
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +60,3 @@ def test_what_is_not_a_certificate_is_refused(tmp_path):
         Certificate.from_json("nonsense")
     with pytest.raises(ReadError, match="format"):
         Certificate.from_json(json.dumps({"format": "other"}))
-
-
-def test_statement_reads_the_model(solved):
-    X, y, _, _ = solved
-    problem = models.zero_one(X, y, subject_to=[models.FalsePositiveRate(at_most=0.1), models.Monotone({"x0": 1})])
-    problem = problem.subject_to(problem.w["x1"] - problem.w["x0"] <= 0)
-    statement = statement_of(problem)
-    assert not statement.is_plain
-    assert [at_most for _, at_most in statement.limits] == [np.floor(0.1 * (y == "no").sum())]
-    assert [row.tolist() for row, _ in statement.rows] == [[1, 0, 0], [1, -1, 0]]
-    assert Statement(np.ones(3)).is_plain
-    with pytest.raises(InvalidInputError, match="ZeroOne"):
-        statement_of(models.Model(X, y, minimize=models.Hinge()))

@@ -26,9 +26,7 @@ CLOSED = Fraction(1, 10**9)
 down to whole units of about 2^-40 of their sum (`rational.integer_weights`)."""
 
 
-def stopper(
-    run: Run, nodes: Callable[[], int], until: Callable[[], bool] | None = None
-) -> Callable[[], Status | None]:
+def stopper(run: Run, nodes: Callable[[], int], until: Callable[[], bool] | None = None) -> Callable[[], Status | None]:
     """A function that says why to stop: the run's limits, its node limit, or OPTIMAL once `until()`; None to go on."""
     limit = run.options.get("node_limit")
 

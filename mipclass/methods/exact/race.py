@@ -5,8 +5,6 @@ Turns are counted in looks at the clock (calls of `stop`), not in seconds, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...arrays import Array
 from ...protocol.result import Status
 from ...protocol.run import Run

@@ -26,7 +26,8 @@ def statement_of(model: Model) -> Statement | Refusal:
     if model.other_constraints() or model.rule.intercept == "penalised":
         return Refusal("certificates take limits on errors and linear rows on (w, b) as side constraints only.")
     coefficient, term = loss
-    counted = {"all": True, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}[term.on]
+    everything = np.ones(model.data.n, dtype=bool)
+    counted = {"all": everything, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}[term.on]
     limits = tuple((np.asarray(limit.coefficients), float(limit.at_most)) for limit in model.error_limits())
     rows = tuple(row for block in model.weight_rows() for row in _one_sided(block, model.data.d))
     return Statement(

@@ -84,7 +84,9 @@ class HullLP:
     def __init__(self, points: Array, features: Array, rng: np.random.Generator) -> None:
         n, m = points.shape
         self.points = points
-        directions = np.column_stack([np.eye(features.shape[1]), rng.standard_normal((features.shape[1], N_DIRECTIONS))])
+        directions = np.column_stack(
+            [np.eye(features.shape[1]), rng.standard_normal((features.shape[1], N_DIRECTIONS))]
+        )
         self.shadows = features @ directions
         build = Builder("hull")
         u = build.variables("u", n, lower=0.0, upper=0.0)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import mipclass
 from mipclass import models
-from mipclass.certificates.certificate import Statement, statement_of
-from mipclass.methods.exact.iis.cover import cover_data
+from mipclass.methods.exact.iis.cover import plain_cover
 from mipclass.methods.exact.iis.multipliers import null_vector
 from mipclass.methods.exact.iis.separator import Separator
+from mipclass.methods.exact.statement import statement_of
+from mipclass.methods.zero_one.prepared import prepare
 from tests.truth.zero_one import KINDS, has_rule, least_cost, tiny_instance
 
 whole = st.integers(-6, 6)
@@ -33,7 +34,7 @@ def test_null_vector_is_exact_and_unique(rows):
 @settings(max_examples=25, deadline=None)
 def test_every_support_is_irreducible(seed, kind):
     X, y, _ = tiny_instance(seed, kind)
-    data = cover_data(X, y, Statement(np.ones(len(y))))
+    data = plain_cover(X, y, prepare(X, y))
     if not data.n or has_rule(data.Z):
         return
     supports, _ = Separator(data, seed).violated(np.zeros(data.n), np.zeros(data.n), 5)

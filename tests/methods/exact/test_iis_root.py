@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from mipclass.certificates.certificate import Statement
-from mipclass.methods.exact.iis.cover import cover_data
+from mipclass.methods.exact.iis.cover import plain_cover
 from mipclass.methods.exact.iis.kernels.packing import normal_matrix
 from mipclass.methods.exact.iis.packing import PackingLP
 from mipclass.methods.exact.iis.tree import IISSearch
+from mipclass.methods.zero_one.prepared import prepare
 
 
 def never() -> None:
@@ -72,7 +72,7 @@ def test_root_cuts_may_be_paused_at_every_step():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 4))
     y = np.where(X[:, 0] + rng.normal(0, 1.5, 80) > 0, 1.0, -1.0)
-    data = cover_data(X, y, Statement(np.ones(80)))
+    data = plain_cover(X, y, prepare(X, y))
     whole, paused = IISSearch(data), IISSearch(data)
     whole.advance(lambda: whole.root_cuts.done)
     asked = [0]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import mipclass
 from mipclass import models
-from mipclass.certificates.certificate import statement_of
 from mipclass.errors import SolverNotFoundError
 from mipclass.methods.exact.iis.tree import IISSearch
+from mipclass.methods.exact.statement import statement_of
 from tests.methods.exact.test_iis import CONSTRAINED, beyond_floats, constrained
 from tests.truth.zero_one import KINDS, least_cost, least_loss, tiny_instance
 

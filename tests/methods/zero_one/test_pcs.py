@@ -11,8 +11,8 @@ import pytest
 from mipclass.methods.zero_one.kernels.nudge import nudge_for_all
 from mipclass.methods.zero_one.kernels.pencil_enumeration import is_needed, lift, project, project_to_plane, reflector
 from mipclass.methods.zero_one.kernels.pencil_swap import start_vertex
-from mipclass.methods.zero_one.pcs import PencilSearch, nudged_off, prioritised_search
 from mipclass.methods.zero_one.offsets import best_offset
+from mipclass.methods.zero_one.pcs import PencilSearch, nudged_off, prioritised_search
 from mipclass.methods.zero_one.prepared import WeightedRows, prepare
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
@@ -86,8 +86,7 @@ def test_many_features_obey_a_stop_request():
     data = prepare(rng.standard_normal((90, 40)), rng.choice([-1.0, 1.0], 90))
     for lexicographic in (False, True):
         calls = iter(range(10**6))
-        got = prioritised_search(data, lexicographic=lexicographic, stop=lambda calls=calls: next(calls) >= 3
-        )
+        got = prioritised_search(data, lexicographic=lexicographic, stop=lambda calls=calls: next(calls) >= 3)
         assert got.pencils > 0
         assert got.loss == data.loss(got.w)
 

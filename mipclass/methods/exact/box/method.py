@@ -26,9 +26,7 @@ class Box(Method[ProofForm]):
         """The plain 0-1 loss of few features, or why the problem is not of that form."""
         form = match_proof(problem, plain=True)
         if isinstance(form, ProofForm) and form.problem.data.d + 1 > MAX_RANK:
-            return Refusal(
-                f"boxes go up to {MAX_RANK - 1} features, X has {form.problem.data.d}; use solver='iis'."
-            )
+            return Refusal(f"boxes go up to {MAX_RANK - 1} features, X has {form.problem.data.d}; use solver='iis'.")
         return form
 
     def solve(self, form: ProofForm, run: Run) -> Outcome:

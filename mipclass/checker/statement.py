@@ -1,0 +1,99 @@
+"""The checker's own reading of a Model: which problem a certificate about it must state.
+
+Nothing here is shared with the provers, which read a Model by code of their own. A misreading on either side shows as a certificate
+that states another problem than the model. Numbers are fractions; a row lower <= a.(w, b) + constant <= upper becomes one row
+a.(w, b) >= end for each finite side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..modelling.expression import Rows
+from ..modelling.model import Model
+from ..models.outlier_svm import HardMargin
+from ..models.penalties import L2
+from ..models.rules import Linear
+from ..models.zero_one_loss import ZeroOne
+from .arithmetic import Rejected, field, rational
+from .problem import Row, StatedProblem, read_statement
+
+OTHER = "the certificate states another problem than the model"
+
+
+def check_states_zero_one(content: Any, model: Model) -> None:
+    """Rejected unless the certificate states the 0-1 problem of the model."""
+    if not read_statement(content, model.data.n, model.data.d).is_same_as(zero_one_problem(model)):
+        raise Rejected("problem", OTHER)
+
+
+def zero_one_problem(model: Model) -> StatedProblem:
+    """The 0-1 problem of a Model; Rejected when no certificate can be about it."""
+    intercept = _intercept(model)
+    if len(model.terms) != 1 or not isinstance(model.terms[0][1], ZeroOne):
+        raise Rejected("problem", "the model does not minimise one 0-1 loss")
+    [(factor, loss)] = model.terms
+    assert isinstance(loss, ZeroOne)
+    limits: list[Row] = []
+    rows: list[Row] = []
+    for constraint in model.constraints:
+        on_errors, on_rule = constraint.error_limits(model), constraint.weight_rows(model)
+        if on_errors is None and on_rule is None:
+            raise Rejected("problem", f"certificates do not cover the constraint {constraint.formula()!r}")
+        limits += [(_exact(limit.coefficients), Fraction(float(limit.at_most))) for limit in on_errors or []]
+        rows += [row for block in on_rule or [] for row in _one_sided(block, model.data.d)]
+    is_positive = np.asarray(model.y_pm1) > 0
+    counted = {"all": is_positive | ~is_positive, "positives": is_positive, "negatives": ~is_positive}[loss.on]
+    # Certificates are about float64 costs: each product is rounded once.
+    costs = [factor * weight if counts else 0.0 for weight, counts in zip(model.weights, counted, strict=True)]
+    return StatedProblem(_exact(costs), loss.margin, intercept, limits, rows)
+
+
+def check_states_margin(content: Any, model: Model) -> None:
+    """Rejected unless the certificate is about  coefficient |w|^2  subject to every point at its margin, as the model is."""
+    intercept = _intercept(model)
+    objective = [(factor, term) for factor, term in model.terms if factor > 0]
+    if len(objective) != 1 or not isinstance(objective[0][1], L2):
+        raise Rejected("problem", "the model does not minimise a multiple of L2()")
+    if len(model.constraints) != 1 or not isinstance(model.constraints[0], HardMargin):
+        raise Rejected("problem", "the model's only constraint must be HardMargin()")
+    limits = model.constraints[0].limits(model.data)
+    left_out = max(limits.total or 0.0, limits.positives, limits.negatives)
+    if left_out >= float(np.min(model.weights)):
+        raise Rejected("problem", "the model lets points be left out; certificates of margins are about all points")
+    statement = field(content, "problem", "problem")
+    coefficient = rational(field(statement, "coefficient", "problem"), "problem, coefficient")
+    if coefficient != Fraction(float(objective[0][0])) or field(statement, "intercept", "problem") is not intercept:
+        raise Rejected("problem", OTHER)
+
+
+def _intercept(model: Model) -> bool:
+    if not isinstance(model.rule, Linear) or model.rule.intercept not in (True, False):
+        raise Rejected("problem", "the model's rule is not linear, or its offset is penalised")
+    return bool(model.rule.intercept)
+
+
+def _exact(values: Any) -> list[Fraction]:
+    return [Fraction(float(value)) for value in np.ravel(values)]
+
+
+def _one_sided(block: Rows, d: int) -> Iterator[Row]:
+    """Each finite side of each row, as (coefficients of w and b, end): coefficients.(w, b) >= end."""
+    expression = block.expression
+    parts: dict[str, Any] = {"w": np.zeros((expression.size, d)), "b": np.zeros((expression.size, 1))}
+    for variables, matrix in expression.terms.items():
+        if variables.name not in parts:
+            raise Rejected("problem", f"a row speaks of {variables.name!r}, which certificates do not know")
+        parts[variables.name] = parts[variables.name] + (matrix.toarray() if sp.issparse(matrix) else matrix)
+    constants = np.broadcast_to(expression.constant, expression.size)
+    for sign, ends in ((1, block.lower), (-1, block.upper)):
+        for k, end in enumerate(np.broadcast_to(ends, expression.shape).ravel()):
+            if np.isfinite(end):
+                coefficients = _exact([*parts["w"][k], *parts["b"][k]])
+                # A certificate holds the end as one float64: the difference is rounded once.
+                yield [sign * value for value in coefficients], sign * Fraction(float(end) - float(constants[k]))
