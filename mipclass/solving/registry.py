@@ -7,7 +7,7 @@ solver's name.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..backends.registry import (
     FAMILIES,
@@ -53,17 +53,17 @@ def method_names() -> list[str]:
     return [*METHODS, *entry_points_of("mipclass.methods")]
 
 
-def find(name: str) -> Backend | Method:
+def find(name: str) -> Backend | Method[Any]:
     """The solver of that name; a clear error when it is unknown or not installed."""
     if not isinstance(name, str):
         raise SolverNotFoundError(f"solver must be a name such as 'highs'; got {type(name).__name__}.")
     if name in METHODS:
-        method: Method = load(METHODS[name])()
+        method: Method[Any] = load(METHODS[name])()
         return method
     if is_backend(name):
         return find_backend(name)
     if name in entry_points_of("mipclass.methods"):
-        other: Method = entry_points_of("mipclass.methods")[name].load()()
+        other: Method[Any] = entry_points_of("mipclass.methods")[name].load()()
         return other
     known = [*backend_names(), *(f"{prefix}:NAME" for prefix in FAMILIES), *method_names()]
     near = get_close_matches(name, known, n=1)
