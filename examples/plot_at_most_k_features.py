@@ -13,6 +13,7 @@ from mipclass import models
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     iris = load_iris()
     X, y = iris.data[iris.target > 0], iris.target[iris.target > 0]
     names = [name.removesuffix(" (cm)") for name in iris.feature_names]

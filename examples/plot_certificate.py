@@ -21,6 +21,7 @@ def overlapping_classes(n: int = 240) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     X, y = overlapping_classes()
     problem = models.zero_one(X, y)
     seen = []

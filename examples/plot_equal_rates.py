@@ -15,6 +15,7 @@ GAPS = (0.0, 0.1, 0.2, 0.3, 0.5)
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(1)
     groups = np.repeat(["a", "b"], 20)
     y = rng.integers(0, 2, 40)

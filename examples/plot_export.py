@@ -17,6 +17,7 @@ HARD = [52, 56, 68, 70, 72, 77, 83, 106, 119, 126, 129, 133, 134, 138]  # flower
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     iris = load_iris()
     limit = models.FalsePositiveRate(at_most=0.3)
     problem = models.Model(

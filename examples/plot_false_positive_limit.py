@@ -24,6 +24,7 @@ def missed_by_shifting(X: np.ndarray, y: np.ndarray, rate: float) -> float:
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(4)
     X = np.vstack([rng.normal(0, 1, (20, 2)), rng.normal([1.4, 0.7], 1, (20, 2))])
     y = np.repeat([0, 1], 20)

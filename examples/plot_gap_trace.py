@@ -13,6 +13,7 @@ from mipclass.plots import GapTraceDisplay
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(45, 3))
     y = X[:, 0] + 0.9 * rng.normal(size=45) > 0

@@ -16,6 +16,7 @@ LIMITS = np.linspace(0.0, 1.2, 9)
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 300)
     y = np.where(rng.random(300) < 0.3 + 0.4 * group, 1, -1)

@@ -17,6 +17,7 @@ PRICES = {"alcohol": 2, "malic_acid": 4, "ash": 3, "alcalinity_of_ash": 3, "magn
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     wine = load_wine(as_frame=True)
     few = wine.data.loc[wine.target > 0, list(PRICES)][::2]
     y = wine.target[wine.target > 0][::2]

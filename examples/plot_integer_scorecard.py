@@ -14,6 +14,7 @@ from mipclass import models
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     iris = load_iris()
     X, y = np.round(iris.data[iris.target > 0] * 2), iris.target[iris.target > 0] == 2
     names = [name.removesuffix(" (cm)") for name in iris.feature_names]

@@ -18,6 +18,7 @@ from mipclass import models
 
 
 def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Two noisy classes with outliers."""
     rng = np.random.default_rng(seed)
     X = np.vstack([rng.normal([-1.5, 0], [1, 2], (135, 2)), rng.normal([1.5, 0], [1, 2], (135, 2))])
     outliers = rng.normal([14, 9], [1.5, 1.5], (30, 2))
@@ -25,6 +26,7 @@ def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rules(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
+    """(w, b) of each loss by its name."""
     logistic = LogisticRegression(C=1e6).fit(X, y)
     found = {"log loss": (logistic.coef_[0], float(logistic.intercept_[0]))}
     for name, loss in {"squared loss": models.Squared(), "hinge loss": models.Hinge()}.items():
@@ -36,6 +38,7 @@ def rules(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     X, y = data()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5))
     for label, colour in ((-1, "tab:blue"), (1, "tab:orange")):

@@ -19,6 +19,7 @@ from mipclass.plots import OutlierPathDisplay
 
 
 def data(seed: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Two noisy classes with outliers."""
     rng = np.random.default_rng(seed)
     X = np.vstack([rng.normal([-1.2, 0.4], 0.7, (30, 2)), rng.normal([1.2, -0.4], 0.7, (30, 2))])
     y = np.repeat([-1, 1], 30)
@@ -26,6 +27,7 @@ def data(seed: int = 4) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     X, y = data()
     model = models.robust_svm(X, y, C=10.0, intercept="penalised")
     result = solve(model, "outlier-path")

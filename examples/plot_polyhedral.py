@@ -16,6 +16,7 @@ from mipclass.plots import DecisionRegionDisplay
 
 
 def main(path=None):
+    """Draw the figure, and save it if a path is given."""
     figure, axes = plt.subplots(2, 3, figsize=(13, 8.4), layout="constrained")
     for column, h in enumerate((2, 3, 4)):
         X, y = datasets.astorino_gaudioso(h, random_state=h)

@@ -18,6 +18,7 @@ from mipclass.methods.polyhedral.hulls import smallest_h
 
 
 def main(path=None):
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(5)
     core = rng.normal(scale=0.5, size=(25, 2))
     angle = np.pi * np.linspace(0.05, 1.6, 30)

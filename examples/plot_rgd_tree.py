@@ -14,6 +14,7 @@ from mipclass.plots import RGDTreeDisplay
 
 
 def two_clouds(n: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, their true labels, and labels of which 15 % are flipped."""
     rng = np.random.default_rng(3)
     truth = np.repeat([1, -1], n // 2)
     X = rng.normal(size=(n, 2)) @ np.array([[1.6, 0.9], [0.0, 0.5]])
@@ -22,11 +23,13 @@ def two_clouds(n: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def line(axes: Any, w: np.ndarray, b: float, level: float, **style: Any) -> None:
+    """Draw the line w.x + b = level over the width of the axes."""
     x0 = np.array(axes.get_xlim())
     axes.plot(x0, (level - b - w[0] * x0) / w[1], **style)
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     X, truth, y = two_clouds()
     rgd = RGDTreeSVC(outlier_fraction=0.15, height=4, n_rounds=3, keep_tree=True, random_state=0).fit(X, y)
     soft = LinearSVC(C=1.0, dual=False).fit(X, y)

@@ -13,6 +13,7 @@ from mipclass.analysis.width_curve import width_curve
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(1)
     y = np.repeat([1, -1], 20)
     X = rng.normal(size=(40, 2)) + np.outer(y, [2.6, 0.0])

@@ -38,6 +38,7 @@ def all_best_rules(problem: Any) -> tuple[dict[tuple[int, ...], Any], Any]:
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(42)
     X = rng.normal(size=(18, 2))
     y = X[:, 0] + 1.2 * rng.normal(size=18) > 0

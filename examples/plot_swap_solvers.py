@@ -13,6 +13,7 @@ from mipclass import models
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 4))
     y = X[:, 0] + 0.5 * rng.normal(size=150) > 0

@@ -22,6 +22,7 @@ def draw(rng: np.random.Generator, negatives: int, positives: int) -> tuple[np.n
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
     X_new, y_new = draw(rng, 20_000, 20_000)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in THRESHOLDS}

@@ -25,6 +25,7 @@ def draw(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
     (X, y), (X_new, y_new) = draw(rng, 1000), draw(rng, 1000)
     rankings = {

@@ -14,6 +14,7 @@ from mipclass import ZeroOneClassifier
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
     X = np.vstack(
         [rng.normal([-1.2, 0], 1.1, (135, 2)), rng.normal([1.2, 0], 1.1, (135, 2)), rng.normal([-9, 4], 1, (30, 2))]

@@ -13,6 +13,7 @@ from mipclass.plots import SearchTreeDisplay
 
 
 def main(path: str | None = None) -> Any:
+    """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 2))
     y = np.where(X[:, 0] + 1.2 * rng.standard_normal(30) > 0, 1, -1)

@@ -68,10 +68,12 @@ class BayesPointMachine(ClassifierMixin, BaseEstimator):
         self.sweeps = sweeps
 
     def fit(self, X: Any, y: Any) -> BayesPointMachine:
+        """Compute the posterior mean of the weights and the offset."""
         Z = y[:, None] * np.column_stack([X, np.ones(len(X))])
         mean = posterior_mean(np.ascontiguousarray(Z, dtype=np.float64), self.prior_variance, self.sweeps, 1e-4)
         self.coef_, self.intercept_ = mean[None, :-1], mean[-1:]
         return self
 
     def predict(self, X: Any) -> Any:
+        """+1 where the mean's score is positive, else -1."""
         return np.where(X @ self.coef_[0] + self.intercept_[0] > 0, 1, -1)

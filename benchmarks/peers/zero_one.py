@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+PIVOT = 1e-12
+"""Below this largest pivot of a column a combination of points counts as dependent and is passed over."""
+
 
 @njit(cache=True)
 def lu_enumeration(X: Any, y: Any, most: int) -> tuple[int, int]:
@@ -28,42 +31,12 @@ def lu_enumeration(X: Any, y: Any, most: int) -> tuple[int, int]:
             rhs[k] = -1.0
             for j in range(d):
                 A[k, j] = X[p[k], j]
-        regular = True
-        for k in range(d):
-            top = k
-            for r in range(k + 1, d):
-                if abs(A[r, k]) > abs(A[top, k]):
-                    top = r
-            if abs(A[top, k]) < 1e-12:
-                regular = False
-                break
-            for j in range(k, d):
-                A[k, j], A[top, j] = A[top, j], A[k, j]
-            rhs[k], rhs[top] = rhs[top], rhs[k]
-            for r in range(k + 1, d):
-                c = A[r, k] / A[k, k]
-                for j in range(k, d):
-                    A[r, j] -= c * A[k, j]
-                rhs[r] -= c * rhs[k]
-        if regular:
-            for k in range(d - 1, -1, -1):
-                total = rhs[k]
-                for j in range(k + 1, d):
-                    total -= A[k, j] * w[j]
-                w[k] = total / A[k, k]
+        if _solve_by_elimination(A, rhs, w):
             wrong = 0
             for i in range(n):
-                score = 1.0
-                for j in range(d):
-                    score += w[j] * X[i, j]
-                if y[i] * score < 0.0:
-                    wrong += 1
+                wrong += _is_wrong(X, y, w, i)
             for k in range(d):  # rounding must not decide about the D points
-                score = 1.0
-                for j in range(d):
-                    score += w[j] * X[p[k], j]
-                if y[p[k]] * score < 0.0:
-                    wrong -= 1
+                wrong -= _is_wrong(X, y, w, p[k])
             best = min(best, wrong, n - d - wrong)
         done += 1
         k = d - 1
@@ -75,6 +48,42 @@ def lu_enumeration(X: Any, y: Any, most: int) -> tuple[int, int]:
         for j in range(k + 1, d):
             p[j] = p[j - 1] + 1
     return best, done
+
+
+@njit(cache=True)
+def _solve_by_elimination(A: Any, rhs: Any, w: Any) -> bool:
+    """Solve A w = rhs with row pivoting, overwriting A and rhs; False when A is singular."""
+    d = len(rhs)
+    for k in range(d):
+        top = k
+        for r in range(k + 1, d):
+            if abs(A[r, k]) > abs(A[top, k]):
+                top = r
+        if abs(A[top, k]) < PIVOT:
+            return False
+        for j in range(k, d):
+            A[k, j], A[top, j] = A[top, j], A[k, j]
+        rhs[k], rhs[top] = rhs[top], rhs[k]
+        for r in range(k + 1, d):
+            c = A[r, k] / A[k, k]
+            for j in range(k, d):
+                A[r, j] -= c * A[k, j]
+            rhs[r] -= c * rhs[k]
+    for k in range(d - 1, -1, -1):
+        total = rhs[k]
+        for j in range(k + 1, d):
+            total -= A[k, j] * w[j]
+        w[k] = total / A[k, k]
+    return True
+
+
+@njit(cache=True)
+def _is_wrong(X: Any, y: Any, w: Any, i: int) -> bool:
+    """Whether w.x_i + 1 has the other sign than y_i."""
+    score = 1.0
+    for j in range(len(w)):
+        score += w[j] * X[i, j]
+    return y[i] * score < 0.0
 
 
 def stacked_enumeration(X: Any, y: Any, most: int, stack: int = 4096) -> tuple[int, int]:

@@ -26,6 +26,7 @@ SLOW = {"pyomo"}  # two hundred times the work: the largest model only in a full
 
 
 def data(n: int, d: int = D) -> tuple[Any, Any]:
+    """n Gaussian points in d dimensions with random labels."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], size=n)
 
@@ -34,6 +35,7 @@ def data(n: int, d: int = D) -> tuple[Any, Any]:
 
 
 def with_highspy(X: Any, y: Any) -> Any:
+    """The hand-written matrix in one call."""
     import highspy
 
     n, d = X.shape
@@ -82,12 +84,14 @@ def mipclass_program(X: Any, y: Any) -> Any:
 
 
 def with_mipclass(X: Any, y: Any) -> Any:
+    """The Program of mipclass, loaded into HiGHS."""
     from mipclass.backends.highs import load
 
     return load(mipclass_program(X, y))
 
 
 def linopy_model(X: Any, y: Any) -> Any:
+    """The model in linopy."""
     import linopy
     import pandas as pd
     import xarray as xr
@@ -106,6 +110,7 @@ def linopy_model(X: Any, y: Any) -> Any:
 
 
 def with_linopy(X: Any, y: Any) -> Any:
+    """The model of linopy, loaded into HiGHS."""
     return linopy_model(X, y).to_highspy()
 
 
@@ -146,6 +151,7 @@ def with_cvxpy(X: Any, y: Any) -> Any:
 
 
 def pyomo_model(X: Any, y: Any) -> Any:
+    """The model in Pyomo."""
     import pyomo.environ as pyo
 
     n, d = X.shape
@@ -164,6 +170,7 @@ def pyomo_model(X: Any, y: Any) -> Any:
 
 
 def with_pyomo(X: Any, y: Any) -> Any:
+    """The model of Pyomo, loaded by its persistent HiGHS interface."""
     from pyomo.contrib.appsi.solvers import Highs
 
     solver = Highs()
@@ -211,21 +218,25 @@ def write(writer: str, ending: str, n: int) -> dict[str, Any]:
 
 
 def highs_writer(X: Any, y: Any, path: Path) -> Callable[[], Any]:
+    """A call that writes the model which HiGHS holds."""
     highs = with_highspy(X, y)
     return lambda: highs.writeModel(str(path))
 
 
 def mipclass_writer(X: Any, y: Any, path: Path) -> Callable[[], Any]:
+    """A call that writes the Program."""
     program = mipclass_program(X, y)
     return lambda: program.write(path)
 
 
 def linopy_writer(X: Any, y: Any, path: Path) -> Callable[[], Any]:
+    """A call that writes linopy's model."""
     model = linopy_model(X, y)
     return lambda: model.to_file(path, progress=False)
 
 
 def pyomo_writer(X: Any, y: Any, path: Path) -> Callable[[], Any]:
+    """A call that writes Pyomo's model."""
     model = pyomo_model(X, y)
     return lambda: model.write(str(path))
 
@@ -242,6 +253,7 @@ WRITERS: dict[str, Callable[[Any, Any, Path], Callable[[], Any]]] = {
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     for n in (1_000, 10_000, 100_000):
         for builder in BUILDERS:
             if full or n < 100_000 or builder not in SLOW:
@@ -276,6 +288,7 @@ def _compared(results: Results, labels: list[str], settings: list[dict[str, Any]
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     builds = Results([cell for cell in results.cells if cell.case.function is build])
     writes = Results([cell for cell in results.cells if cell.case.function is write])
     sizes = sorted({cell.case.parameters["n"] for cell in results.cells})
@@ -293,6 +306,7 @@ def report(results: Results) -> str:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     for builder in BUILDERS.values():
         builder(*data(20))
     for writer in WRITERS:

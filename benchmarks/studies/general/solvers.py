@@ -42,6 +42,7 @@ def kernel_dual(n: int) -> Program:
 
 
 def regularised_zero_one(n: int) -> Program:
+    """min sum_i error_i + 0.25 |w|^2,  y_i (w.x_i + b) >= 1 unless error_i,  |w_j| <= 3,  |b| <= 5; indicators as big-M rows."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, 3))
     y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
@@ -58,6 +59,7 @@ def regularised_zero_one(n: int) -> Program:
 
 
 def through_mipclass(kind: str, n: int, solver: str) -> dict[str, Any]:
+    """One solve through a backend of mipclass; building the program is not timed."""
     from mipclass.solving import registry
 
     program = kernel_dual(n) if kind == "QP" else regularised_zero_one(n)
@@ -131,6 +133,7 @@ def scip_by_hand(kind: str, n: int) -> dict[str, Any]:
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     for n in (300, 1000) if full else (300,):
         for solver in ("piqp", "highs", "osqp", "cvxpy:CLARABEL"):
             yield Case(f"mipclass {solver}", through_mipclass, {"kind": "QP", "n": n, "solver": solver})
@@ -145,6 +148,7 @@ def cases(full: bool) -> Iterator[Case]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     return "\n\n".join(
         [
             "The dual of an RBF support vector machine (dense QP): processor seconds and, in brackets, the error of the objective. "

@@ -44,12 +44,14 @@ def data(n: int, d: int = D, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=1)
 def problem(kernel: str, n: int, C: float) -> RobustProblem:
+    """The robust SVM of n points with a linear or RBF kernel, matched once."""
     X, y = data(n)
     rule = None if kernel == "linear" else models.Kernel("rbf")
     return read(models.robust_svm(X, y, C, kernel=rule))
 
 
 def outlier_path(parameter: Parameter, kernel: str, n: int, C: float) -> dict[str, Any]:
+    """CPU seconds and breakpoints of one whole path."""
     robust = problem(kernel, n, C)
     start = time.process_time()
     path, status = follow_path(robust, Run.quiet(), parameter)
@@ -65,14 +67,17 @@ def outlier_path(parameter: Parameter, kernel: str, n: int, C: float) -> dict[st
 
 
 def op_s(kernel: str, n: int, C: float) -> dict[str, Any]:
+    """The path in s."""
     return outlier_path("s", kernel, n, C)
 
 
 def op_theta(kernel: str, n: int, C: float) -> dict[str, Any]:
+    """The path in theta."""
     return outlier_path("theta", kernel, n, C)
 
 
 def cccp(parameter: Parameter, kernel: str, n: int, C: float, tolerance: float = 1e-4) -> dict[str, Any]:
+    """CPU seconds of CCCP over ten candidates."""
     robust = problem(kernel, n, C)
     start = time.process_time()
     found, _ = concave_convex(robust, Run.quiet(), parameter, candidates=10, tolerance=tolerance)
@@ -81,14 +86,17 @@ def cccp(parameter: Parameter, kernel: str, n: int, C: float, tolerance: float =
 
 
 def cccp_s(kernel: str, n: int, C: float) -> dict[str, Any]:
+    """CCCP over s with its usual tolerance."""
     return cccp("s", kernel, n, C)
 
 
 def cccp_s_tight(kernel: str, n: int, C: float) -> dict[str, Any]:
+    """CCCP over s, converged to 1e-6."""
     return cccp("s", kernel, n, C, tolerance=1e-6)
 
 
 def cccp_theta(kernel: str, n: int, C: float) -> dict[str, Any]:
+    """CCCP over theta with its usual tolerance."""
     return cccp("theta", kernel, n, C)
 
 
@@ -145,6 +153,7 @@ def _all_cases(full: bool) -> Iterator[Case]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     n = max((s["n"] for s in results.settings if s["kernel"] == "rbf"), default=0)
     parts = [
         f"CPU seconds on one thread, medians; n = {n}, d = {D}. Ratios are peer / path, larger is better for the path."
@@ -202,6 +211,7 @@ def report(results: Results) -> str:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     for kernel in ("linear", "rbf"):
         for function in (op_s, op_theta, cccp_s):
             function(kernel, 60, 1.0)

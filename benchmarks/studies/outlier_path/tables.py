@@ -106,6 +106,7 @@ class Split:
             self.grams = [self.rule.gram(part, self.points) for part, _ in (self.held, self.test)]
 
     def problem(self, C: float) -> RobustProblem:
+        """The training problem at cost C."""
         return replace(self.robust, C=C * self.robust.C)
 
     def held_errors(self, alphas: np.ndarray) -> np.ndarray:
@@ -113,6 +114,7 @@ class Split:
         return self._errors(0, alphas)
 
     def test_error(self, alpha: np.ndarray) -> float:
+        """The test error of one vector of multipliers."""
         return float(self._errors(1, alpha[None])[0])
 
     def path_errors(self, path: OutlierPath) -> np.ndarray:
@@ -168,6 +170,7 @@ class CpuRun(Run):
         self._cpu = time.process_time()
 
     def seconds(self) -> float:
+        """CPU seconds of the process since this run began."""
         return time.process_time() - self._cpu
 
 
@@ -235,6 +238,7 @@ def gap_to_optimum(n: int, seed: int) -> dict[str, Any]:
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     for name in PAPER if full else ("wdbc", "australian"):
         for split in range(SPLITS if full else 2):
             for kernel in ("linear", "rbf"):
@@ -248,6 +252,7 @@ def cases(full: bool) -> Iterator[Case]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     parts = []
     for which, kernel in enumerate(("linear", "rbf")):
         rows = []
@@ -333,6 +338,7 @@ def _mean(values: list[float]) -> str:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.tile([1, -1], 20)
     for kernel in (None, models.Kernel("rbf")):
         robust = read(models.robust_svm(X, y, kernel=kernel))

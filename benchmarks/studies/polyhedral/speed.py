@@ -28,6 +28,7 @@ TABLE_1 = ("breast_wisconsin", "heart_cleveland", "liver_bupa", "pima", "votes",
 
 
 def standard_sets(name: str) -> PointSets:
+    """The two point sets of a data set, standardised, for h = 2."""
     X, y = datasets.load(name)
     return Standardised.of(point_sets(models.polyhedral(X, y, 2))).sets
 
@@ -36,6 +37,7 @@ def standard_sets(name: str) -> PointSets:
 
 
 def majorise_minimise(name: str, seed: int) -> dict[str, Any]:
+    """LPs and CPU seconds of one descent by majorise-minimise from clusters of B."""
     sets = standard_sets(name)
     search = AssignmentSearch(sets, WarmDual(sets, 2), Run.quiet(seed=seed))
     start = time.process_time()
@@ -44,6 +46,7 @@ def majorise_minimise(name: str, seed: int) -> dict[str, Any]:
 
 
 def printed_rule(name: str, seed: int) -> dict[str, Any]:
+    """LPs of one descent by Algorithm 4.1 as printed."""
     found = separate_as_printed(standard_sets(name), 2, Run.quiet(seed=seed), HighsBackend())
     return {"lps": found.lps, "value": found.value}
 
@@ -87,6 +90,7 @@ def lp_sequence(name: str, route: str) -> dict[str, Any]:
 
 
 def fit_ours(name: str, inside: str) -> dict[str, Any]:
+    """CPU seconds of a whole fit of PolyhedralClassifier."""
     X, y = datasets.load(name)
     model = PolyhedralClassifier(inside=inside if inside == "auto" else 1)
     start = time.process_time()
@@ -95,6 +99,7 @@ def fit_ours(name: str, inside: str) -> dict[str, Any]:
 
 
 def fit_svc(name: str, inside: str) -> dict[str, Any]:
+    """CPU seconds of SVC(kernel='rbf') on standardised data, the median of nine fits."""
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
@@ -112,12 +117,14 @@ def fit_svc(name: str, inside: str) -> dict[str, Any]:
 
 
 def slab(n: int, d: int = 10) -> tuple[Any, Any]:
+    """n Gaussian points whose positive class is a noisy slab around 0 in the first feature."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     return X, np.where(np.abs(X[:, 0] + 0.3 * rng.normal(size=n)) < 0.7, 1, -1)
 
 
 def grow_fit(n: int) -> dict[str, Any]:
+    """One solve on n points of a slab, with CPU and wall-clock seconds."""
     X, y = slab(n)
     start = time.process_time()
     result = solve(models.polyhedral(X, y, 2))
@@ -145,6 +152,7 @@ def grow_lp(n: int, route: str) -> dict[str, Any]:
 
 
 def small(seed: int, n: int) -> models.Model:
+    """A noisy slab of n points in the plane, with a price on the weights so that every solver can bound them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     y = np.where((np.abs(X[:, 0]) < 0.7) ^ (rng.random(n) < 0.1), 1, -1)
@@ -160,6 +168,7 @@ EXACT = {
 
 
 def exact(seed: int, n: int, route: str) -> dict[str, Any]:
+    """One solve of a small instance by one of the EXACT routes, limited to 20 s of wall clock."""
     solver, options = EXACT[route]
     start = time.process_time()
     result = solve(small(seed, n), solver, time_limit=20, options=options)
@@ -168,6 +177,7 @@ def exact(seed: int, n: int, route: str) -> dict[str, Any]:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     X, y = slab(200, 3)
     solve(models.polyhedral(X, y, 2), options={"lp": "interior-point", "rounds": 1})
     separate(point_sets(models.polyhedral(X, y, 2)), 2, Run.quiet(), rounds=1)
@@ -177,6 +187,7 @@ def warmup() -> None:
 
 
 def cases(full: bool) -> list[Case]:
+    """The cases of a quick or a full run."""
     names = TABLE_1 if full else TABLE_1[2:3]
     found = []
     for name in names:
@@ -201,9 +212,25 @@ def cases(full: bool) -> list[Case]:
 
 
 def report(results: Results) -> str:
-    parts = ["LPs to the end of one descent from clusters of B, h = 2 (smallest - median - largest over seeds):", ""]
+    """The section's markdown."""
+    names = [name for name in TABLE_1 if results.where("fit ours", name=name).cells]
+    parts = [
+        "LPs to the end of one descent from clusters of B, h = 2 (smallest - median - largest over seeds):",
+        _descents(results, names),
+        "CPU milliseconds per LP after the first, over the assignments of one search (ratio to the warm dual):",
+        _routes(results, names),
+        "Whole fit in CPU seconds, h = 2, default search (ratio to SVC(kernel='rbf').fit on scaled data):",
+        _fits(results, names),
+        "Growth with N: N x 10, a noisy slab, h = 2 (CPU seconds; MB are growth of resident memory):",
+        _growth(results),
+        "Exact model (l1 = 0.01, noisy slab in the plane, h = 2): CPU seconds, claim, nodes; limit 20 s of wall clock:",
+        _proofs(results),
+    ]
+    return "\n\n".join(parts)
+
+
+def _descents(results: Results, names: list[str]) -> str:
     rows = []
-    names = [n for n in TABLE_1 if results.where("fit ours", name=n).cells]
     for name in names:
         row: list[Any] = [name]
         for label in ("majorise", "printed"):
@@ -211,63 +238,44 @@ def report(results: Results) -> str:
             lps = here.all("lps")
             row += [f"{min(lps)} - {int(np.median(lps))} - {max(lps)}", here.median("value")]
         rows.append(row)
-    parts.append(table(["set", "majorise-minimise", "f", "Algorithm 4.1 (eps = sigma = 0.001)", "f"], rows))
+    return table(["set", "majorise-minimise", "f", "Algorithm 4.1 (eps = sigma = 0.001)", "f"], rows)
 
-    parts += [
-        "",
-        "CPU milliseconds an LP after the first, over the assignments of one search (ratio to the warm dual):",
-        "",
-    ]
+
+def _routes(results: Results, names: list[str]) -> str:
     rows = []
     for name in names:
         base = results.where("lp warm dual", name=name).median("seconds")
-        row = [name]
+        row: list[Any] = [name]
         for route in LP_ROUTES:
             value = results.where(f"lp {route}", name=name).median("seconds")
             row.append(f"{1e3 * value:.2f} ({value / base:.1f}x)" if value and base else None)
         rows.append(row)
-    parts.append(table(["set", *LP_ROUTES], rows))
+    return table(["set", *LP_ROUTES], rows)
 
-    parts += [
-        "",
-        "Whole fit in CPU seconds, h = 2, default search (ratio to SVC(kernel='rbf').fit on scaled data):",
-        "",
-    ]
+
+def _fits(results: Results, names: list[str]) -> str:
     rows = []
     for name in names:
-        row = [name]
+        row: list[Any] = [name]
         svc = results.where("fit svc", name=name).median("seconds")
         for inside in ("auto", "fixed"):
-            here = results.where("fit ours", name=name, inside=inside)
-            seconds = here.median("seconds")
+            seconds = results.where("fit ours", name=name, inside=inside).median("seconds")
             row.append(f"{seconds:.3f} ({seconds / svc:.0f}x)" if seconds and svc else None)
         rows.append([*row, results.where("fit ours", name=name, inside="fixed").median("lps"), svc])
-    parts.append(table(["set", "inside='auto' (two searches)", "inside fixed", "its LPs", "SVC"], rows))
+    return table(["set", "inside='auto' (two searches)", "inside fixed", "its LPs", "SVC"], rows)
 
-    parts += ["", "Growth with N: N x 10, a noisy slab, h = 2 (CPU seconds; MB are growth of resident memory):", ""]
+
+def _growth(results: Results) -> str:
     rows = []
     for n in sorted({c.case.parameters["n"] for c in results.where("grow fit").cells}):
         fit, ipm, highs = (results.where(f"grow {k}", n=n) for k in ("fit", "interior", "highs"))
-        rows.append(
-            [
-                n,
-                fit.median("seconds"),
-                fit.median("wall"),
-                fit.median("peak_mb"),
-                ipm.median("seconds"),
-                ipm.median("peak_mb"),
-                highs.median("seconds"),
-            ]
-        )
-    parts.append(
-        table(["N", "whole fit", "wall clock", "MB", "one LP, interior point", "MB", "one LP, HiGHS (primal)"], rows)
-    )
+        whole = [fit.median(measure) for measure in ("seconds", "wall", "peak_mb")]
+        rows.append([n, *whole, ipm.median("seconds"), ipm.median("peak_mb"), highs.median("seconds")])
+    header = ["N", "whole fit", "wall clock", "MB", "one LP, interior point", "MB", "one LP, HiGHS (primal)"]
+    return table(header, rows)
 
-    parts += [
-        "",
-        "Exact model (l1 = 0.01, noisy slab in the plane, h = 2): CPU seconds, claim, nodes; limit 20 s of wall clock:",
-        "",
-    ]
+
+def _proofs(results: Results) -> str:
     rows = []
     for setting in results.where("exact slp").settings:
         here = {route: results.where(f"exact {route}", seed=setting["seed"], n=setting["n"]) for route in EXACT}
@@ -279,8 +287,7 @@ def report(results: Results) -> str:
             )
         best = min(here[route].median("value") for route in EXACT if route != "slp")
         rows.append([*row, f"{here['slp'].median('value') - best:.1e}"])
-    parts.append(table(["points", "seed", *EXACT, "slp minus best exact"], rows))
-    return "\n".join(parts)
+    return table(["points", "seed", *EXACT, "slp minus best exact"], rows)
 
 
 study = Study(

@@ -55,6 +55,7 @@ PAPER_KIDNEY = {"linear": (64.8, 60.6), "4-polyhedral": (73.6, 71.8)}
 
 
 def load(name: str) -> tuple[Any, Any]:
+    """A data set under the paper's name for it."""
     data = datasets.load(SETS[name])
     if name == "Heart (num > 1)":  # 83/214, the cut nearest to the paper's 81/216
         return data.X, np.where(data.extra["num"] > 1, 1, -1)
@@ -62,6 +63,7 @@ def load(name: str) -> tuple[Any, Any]:
 
 
 def polyhedral(h: int = 2, **parameters: Any) -> Any:
+    """Standardised columns, then h hyperplanes."""
     return make_pipeline(StandardScaler(), PolyhedralClassifier(h, **parameters))
 
 
@@ -77,6 +79,7 @@ def nested() -> Any:
 
 
 def nested_svm() -> Any:
+    """An RBF SVM whose C is chosen inside the training part."""
     model = make_pipeline(StandardScaler(), SVC())
     return GridSearchCV(model, {"svc__C": [0.1, 1, 10, 100]}, cv=StratifiedKFold(3, shuffle=True, random_state=0))
 
@@ -130,6 +133,7 @@ def kidney_like(method: str) -> dict[str, Any]:
 
 
 def cases(full: bool) -> list[Case]:
+    """The cases of a quick or a full run."""
     found = []
     for name in SETS if full else ("Liver",):
         for method in METHODS:
@@ -139,6 +143,7 @@ def cases(full: bool) -> list[Case]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     parts = [
         "Table 1, ten-fold cross-validation, accuracy in per cent. Mean over five shufflings of the folds, with the standard "
         "deviation over shufflings (the printed algorithm: one shuffling). 'rarer' is the share of the rarer predicted "

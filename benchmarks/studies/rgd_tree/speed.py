@@ -31,10 +31,12 @@ def gaussians(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def load(name: str, n: int, d: int) -> tuple[object, np.ndarray]:
+    """Made-up Gaussian classes, or a data set by name."""
     return gaussians(n, d) if name == "gaussians" else datasets.load(name)
 
 
 def fit(estimator: object, name: str, n: int, d: int) -> dict[str, float]:
+    """CPU seconds of a fit and its training error."""
     X, y = load(name, n, d)
     start = time.process_time()
     estimator.fit(X, y)
@@ -43,18 +45,21 @@ def fit(estimator: object, name: str, n: int, d: int) -> dict[str, float]:
 
 
 def one_tree(name: str, n: int, d: int) -> dict[str, float]:
+    """One RGD-tree."""
     # A tree whose slab does not separate is still one tree's work; w8a has 3 % positives, so its share is small.
     share = 0.15 if name == "gaussians" else {1: 0.3, -1: 0.1}
     return fit(RGDTreeSVC(share, **TREE), name, n, d)
 
 
 def linear_svc(name: str, n: int, d: int) -> dict[str, float]:
+    """scikit-learn's linear SVM, squared hinge, primal."""
     from sklearn.svm import LinearSVC
 
     return fit(LinearSVC(dual=False), name, n, d)
 
 
 def separable(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """n Gaussian points that a hyperplane separates with a margin of at least 0.2 on either side."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(2 * n, d))
     w = rng.normal(size=d)
@@ -64,6 +69,7 @@ def separable(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def max_margin(name: str, n: int, d: int, solver: str = "gilbert") -> dict[str, float]:
+    """CPU seconds and width of the maximum margin by one solver."""
     X, y = separable(n, d)
     model = models.outlier_svm(X, y, 0)
     start = time.process_time()
@@ -74,14 +80,17 @@ def max_margin(name: str, n: int, d: int, solver: str = "gilbert") -> dict[str, 
 
 
 def max_margin_piqp(name: str, n: int, d: int) -> dict[str, float]:
+    """The maximum margin by PIQP."""
     return max_margin(name, n, d, "piqp")
 
 
 def max_margin_clarabel(name: str, n: int, d: int) -> dict[str, float]:
+    """The maximum margin by Clarabel, through CVXPY."""
     return max_margin(name, n, d, "cvxpy:CLARABEL")
 
 
 def max_margin_libsvm(name: str, n: int, d: int) -> dict[str, float]:
+    """The maximum margin by libsvm with a cost so large that no point is given up."""
     from sklearn.svm import SVC
 
     X, y = separable(n, d)
@@ -91,6 +100,7 @@ def max_margin_libsvm(name: str, n: int, d: int) -> dict[str, float]:
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     grid = [("gaussians", n, 100) for n in (SIZES if full else (5_000, 10_000))]
     grid += [("gaussians", 50_000 if full else 10_000, d) for d in (DIMENSIONS if full else (50, 200)) if d != 100]
     grid += [("w8a_train", 49_749, 300)] if full else []
@@ -115,6 +125,7 @@ def exponent(results: Results, along: str, values: list[int], **fixed: int) -> f
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     trees = Results([c for c in results.cells if c.case.parameters["name"] != "separable"])
     margins = results.where(name="separable")
     settings = [s for s in trees.settings if s["name"] == "gaussians"]
@@ -143,6 +154,7 @@ def report(results: Results) -> str:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     X, y = gaussians(200, 3)
     RGDTreeSVC({1: 0.25, -1: 0.25}, **TREE).fit(X, y)
 

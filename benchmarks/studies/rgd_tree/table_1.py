@@ -40,6 +40,7 @@ class Candidates:
         self.scores: list[np.ndarray] = []
 
     def add(self, kind: str, w: np.ndarray, b: float, X_validation: Any, X_test: Any) -> None:
+        """Score the rule w.x + b on both parts; test scores are divided by its mean validation score, so that rules can be averaged."""
         on_validation = X_validation @ w + b
         self.kind.append(kind)
         self.validation.append(error(on_validation, self.y_validation))
@@ -66,6 +67,7 @@ class Candidates:
 
 
 def error(scores: np.ndarray, y: np.ndarray) -> float:
+    """Share of points whose score has the wrong sign."""
     return float(np.mean(np.where(scores > 0, 1, -1) != y))
 
 
@@ -77,6 +79,7 @@ def scalings(X: Any) -> dict[str, Callable[[Any], Any]]:
 
 
 def benchmark(name: str, split: int) -> dict[str, float]:
+    """Test errors of every kind of candidate on one split of a data set."""
     X, y = datasets.load(name)
     parts = datasets.split_with_flips(X, y, random_state=split)
     truth = datasets.split_with_flips(X, y, flipped=0.0, random_state=split).train[1]
@@ -128,6 +131,7 @@ def add_soft(found: Candidates, kind: str, X: Any, y: np.ndarray, kept: np.ndarr
 
 
 def add_tree(found: Candidates, X: Any, y: np.ndarray, share: float, seed: int, validation: Any, test: Any) -> None:
+    """One tree with this share of outliers: its slab, the exact margin if the data are small, and soft margins on the points that stay."""
     if share * len(y) >= 0.9 * min((y > 0).sum(), (y < 0).sum()):
         return  # a share of all points that could swallow a class
     exact = X.shape[0] * X.shape[1] <= LARGEST_EXACT
@@ -152,6 +156,7 @@ class Rule(NamedTuple):
     wb: np.ndarray
 
     def scores(self, X: Any) -> np.ndarray:
+        """Scores of points in their original features."""
         return np.asarray(self.scale(X) @ self.wb[:-1] + self.wb[-1])
 
 

@@ -46,6 +46,7 @@ ROBUST = ("wdbc", "australian", "german_numer", "svmguide1", "spambase")  # sets
 
 
 def synthetic(figure: str, outliers: float, ratio: float, height: int, rounds: int, seed: int) -> dict[str, float]:
+    """Test errors and seconds on one draw of the paper's synthetic recipe: the tree as printed, ours, with the exact last step, and C-SVM."""
     from sklearn.svm import LinearSVC
 
     data = datasets.ding_xu(outliers, ratio, random_state=seed)
@@ -94,6 +95,7 @@ def approximation(classes: int, seed: int) -> dict[str, float]:
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     for classes in (1, 2):
         for seed in range(200 if full else 20):
             yield Case("approximation", approximation, {"classes": classes, "seed": seed})
@@ -119,6 +121,7 @@ def cases(full: bool) -> Iterator[Case]:
 
 
 def figure(name: str, outliers: float, ratio: float, height: int, rounds: int, seed: int) -> Case:
+    """The case of one point of Figure 4."""
     parameters = {
         "figure": name,
         "outliers": outliers,
@@ -131,15 +134,18 @@ def figure(name: str, outliers: float, ratio: float, height: int, rounds: int, s
 
 
 def mean_and_spread(results: Results, measure: str) -> str:
+    """Mean and standard deviation over splits, in per cent."""
     values = 100 * np.array([v for v in results.all(measure) if np.isfinite(v)])
     return f"{values.mean():.1f} ({values.std():.1f})" if len(values) else "-"
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     return "\n\n".join([report_table_1(results), report_figures(results), report_approximation(results)])
 
 
 def report_table_1(results: Results) -> str:
+    """Table 1, and its columns again on fresh splits."""
     columns = ("C-SVM", "tree", "exact", "soft", "RGD", "committee", "clean labels")
     rows = []
     for name, (paper, baseline) in TABLE_1.items():
@@ -170,6 +176,7 @@ def report_table_1(results: Results) -> str:
 
 
 def report_pooled(results: Results) -> str:
+    """Table 1 with the validation part as further training data; empty when it was not run."""
     columns = ("C-SVM", "C-SVM committee", "RGD committee")
     rows = [
         [name, len(here.cells), TABLE_1[name][0], *(mean_and_spread(here, c) for c in columns)]
@@ -187,6 +194,7 @@ def report_pooled(results: Results) -> str:
 
 
 def report_figures(results: Results) -> str:
+    """Figure 4 a-c as a table."""
     columns = ("as printed", "tree", "exact", "C-SVM")
     along = {"4a": "outliers", "4b": "ratio", "4c": "rounds"}
     rows = []
@@ -206,6 +214,7 @@ def report_figures(results: Results) -> str:
 
 
 def report_approximation(results: Results) -> str:
+    """How often a pruned tree holds an (epsilon, delta)-approximation."""
     rows = []
     for classes in (1, 2):
         here = results.where("approximation", classes=classes)

@@ -19,6 +19,7 @@ TAU, DELTA = 0.1, 0.1
 
 
 def fit_samples(threshold: str, d: int, negatives: int, samples: int) -> dict[str, list[float]]:
+    """True false- and true-positive rates of one fit for each of `samples` samples."""
     from scipy.stats import norm
 
     from mipclass import TauFPLClassifier
@@ -41,6 +42,7 @@ def fit_samples(threshold: str, d: int, negatives: int, samples: int) -> dict[st
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     for d, negatives in ((2, 120), (20, 120), (20, 600)) if full else ((2, 120),):
         for threshold in ("train", "oob", "umbrella"):
             parameters = {"threshold": threshold, "d": d, "negatives": negatives, "samples": 500}
@@ -48,6 +50,7 @@ def cases(full: bool) -> Iterator[Case]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     rows = []
     for cell in results.cells:
         if cell.error is None:

@@ -45,6 +45,7 @@ def sparse_rows() -> tuple[sp.csr_array, np.ndarray]:
 
 
 def train_sparse(ratio: int, tau: float, R: float) -> dict[str, Any]:
+    """One fit on the sparse rows repeated `ratio` times."""
     from mipclass import models, solve
 
     base, labels = sparse_rows()
@@ -55,16 +56,19 @@ def train_sparse(ratio: int, tau: float, R: float) -> dict[str, Any]:
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     for ratio in (1, 2, 4, 8, 16, 32) if full else (1, 2):
         for tau in (0.001, 0.01, 0.1) if full else (0.1,):
             yield Case("lbfgs", train_sparse, {"ratio": ratio, "tau": tau, "R": 1e-2})
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     return training_facts(results, "tau")
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     from mipclass import models, solve
 
     X, y = sparse_rows()

@@ -38,6 +38,7 @@ def median_seconds(call: Callable[[], Any], at_least: float = 0.2, most: int = 1
 
 @cache
 def normal_pair(length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A standard normal vector of this length, and its two halves."""
     rng = np.random.default_rng(length)
     whole = rng.standard_normal(length)
     return whole, whole[: length // 2].copy(), whole[length // 2 :].copy()
@@ -86,6 +87,7 @@ def projection(length: int, share: float, method: str) -> dict[str, Any]:
 
 
 def cone(n: int, share: float, method: str) -> dict[str, float]:
+    """Seconds to project n normal numbers onto the top-k cone."""
     from mipclass.methods.tau_fpl.projections import project_topk_cone
 
     v = np.random.default_rng(n).standard_normal(n)
@@ -96,6 +98,7 @@ def cone(n: int, share: float, method: str) -> dict[str, float]:
 
 
 def equal_sums(length: int, method: str) -> dict[str, float]:
+    """Seconds to project onto the top-1 simplex, where ibis can compete."""
     from mipclass import project_topk_simplex
 
     _, alpha, beta = normal_pair(length)
@@ -106,6 +109,7 @@ def equal_sums(length: int, method: str) -> dict[str, float]:
 
 @cache
 def dense_rows(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian rows with 100 columns, 30 % of them positive and shifted."""
     rng = np.random.default_rng(0)
     y = np.where(rng.random(rows) < 0.3, 1.0, -1.0)
     return rng.standard_normal((rows, 100)) + np.outer(y > 0, rng.standard_normal(100) * 0.25), y
@@ -139,6 +143,7 @@ def fit_facts(result: Any, measured: dict[str, Any]) -> dict[str, Any]:
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     for length in [1_000, 100_000, 1_000_000, *([10_000_000] if full else [])]:
         for share in (0.01, 0.1, 0.9) if full else (0.1,):
             for method in ("exact", "partition", "sort", "cached-bisection", "cached-newton", "bisection"):
@@ -200,6 +205,7 @@ def _osqp_ends(results: Results) -> list[str]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     methods = ["exact", "partition", "sort", "cached-bisection", "cached-newton", "bisection"]
     parts = [
         "CPU seconds of one thread. Projection onto the top-k simplex (ratio to np.partition of the same length). Goals: at most 3x at 1e5, 1.7x at "
@@ -237,6 +243,7 @@ def training_facts(results: Results, key: str) -> str:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     from mipclass import models, project_topk_simplex, solve
 
     X, y = dense_rows(25_000)

@@ -102,6 +102,7 @@ def rates_of(called: np.ndarray, y: np.ndarray, tau: float) -> tuple[float, floa
 
 
 def hold_out(name: str, seed: int) -> tuple[Part, Part]:
+    """Training and test part of one stratified hold-out; dense columns standardised on the training part."""
     X, y = datasets.load(name)
     y = np.asarray(y, dtype=np.float64)
     [(train, test)] = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=seed).split(np.zeros(len(y)), y)
@@ -113,6 +114,7 @@ def hold_out(name: str, seed: int) -> tuple[Part, Part]:
 
 
 def folds(part: Part, seed: int) -> list[tuple[Part, Part]]:
+    """Five stratified folds of a part, as (inner, outer) pairs."""
     X, y = part
     splits = StratifiedKFold(5, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
     return [((X[a], y[a]), (X[b], y[b])) for a, b in splits]
@@ -133,6 +135,7 @@ def search(evaluate: Callable[[float], float], grid: Iterable[float], limits: tu
 
 
 def fpl_scorer(part: Part, tau_rank: float | None, R: float) -> np.ndarray:
+    """The weights that tau-FPL trains for one R."""
     return train_path(ranking(part, tau_rank, R), [R], Run.quiet())[R].w
 
 
@@ -190,6 +193,7 @@ def out_of_bootstrap(part: Part, fit: Callable[[Part], np.ndarray], tau: float, 
 
 
 def by_fpl(name: str, seed: int, variant: str) -> dict[str, Any]:
+    """Ranking and classification figures of tau-FPL, 2tau-FPL or TopPush on one hold-out."""
     train, (X, y) = hold_out(name, seed)
     taus = TAUS[name]
     factor = {"tau-FPL": 1.0, "2tau-FPL": 2.0, "TopPush": None}[variant]
@@ -217,11 +221,13 @@ def svm(part: Part, C: float, ratio: float, start: np.ndarray | None = None) -> 
 
 
 def logistic(part: Part, C: float, ratio: float, start: np.ndarray | None = None) -> np.ndarray:
+    """(w, b) of logistic regression with costs; `start` is not used."""
     model = LogisticRegression(C=C, class_weight={-1.0: ratio, 1.0: 1.0}, max_iter=500).fit(*part)
     return np.concatenate([model.coef_[0], model.intercept_])
 
 
 def scores_of(wb: np.ndarray, X: Any) -> Scores:
+    """Scores X w + b."""
     return np.asarray(X @ wb[:-1] + wb[-1])
 
 
@@ -295,11 +301,13 @@ def quietly(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
 
 
 def holdout(name: str, seed: int, variant: str) -> dict[str, Any]:
+    """The figures of one variant on one hold-out."""
     function = by_fpl if "FPL" in variant or variant == "TopPush" else by_cost
     return quietly(function)(name=name, seed=seed, variant=variant)
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     sizes = HOLDOUTS if full else QUICK
     caps = [int(cap) for cap in os.environ.get("MIPCLASS_HOLDOUTS", "30").split(",")]
     for place, (name, count) in enumerate(sizes.items()):
@@ -324,6 +332,7 @@ def _with_paper(ours: float | None, paper: float | None) -> str:
 
 
 def ranking_table(results: Results) -> str:
+    """Table 2, the paper's figures in brackets."""
     header = ["data", "tau", "CS-SVM", "TopPush", "SVM-pAUC-tight", "tau-Rank", "2tau-Rank"]
     rows = []
     for name in dict.fromkeys(c.case.parameters["name"] for c in results.cells):
@@ -337,6 +346,7 @@ def ranking_table(results: Results) -> str:
 
 
 def classification_table(results: Results) -> str:
+    """Table 3, the paper's figures in brackets."""
     order = [("BS-SVM", "class"), ("CS-LR", "class"), ("CS-SVM", "class"), ("CS-SVM", "oob"), ("tau-FPL", "class"), ("2tau-FPL", "class")]  # fmt: skip
     header = ["data", "tau", "BS-SVM", "CS-LR", "CS-SVM", "CS-SVM-OOB", "tau-FPL", "2tau-FPL"]
     rows = []
@@ -370,6 +380,7 @@ def excess_line(results: Results) -> str:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     counts = ", ".join(
         f"{name} {len({c.case.parameters['seed'] for c in results.where(name=name).cells})}"
         for name in dict.fromkeys(c.case.parameters["name"] for c in results.cells)

@@ -53,14 +53,17 @@ def points(name: str) -> tuple[Any, Any]:
 
 
 def prove(name: str, solver: str, limit: float) -> dict[str, Any]:
+    """Plain 0-1 loss of a data set within `limit` seconds."""
     return _measure(models.zero_one(*points(name)), solver, limit)
 
 
 def prove_to_the_end(name: str, solver: str, limit: float) -> dict[str, Any]:
+    """The same with a long limit; a function of its own, so that its cells have a table of their own."""
     return prove(name, solver, limit)
 
 
 def prove_rate(name: str, solver: str, limit: float) -> dict[str, Any]:
+    """Fewest missed positives with a false-positive rate of at most 0.05."""
     return _measure(models.neyman_pearson(*points(name), 0.05), solver, limit)
 
 
@@ -90,18 +93,21 @@ def _measure(problem: models.Model, solver: str, limit: float) -> dict[str, Any]
 
 
 def cloud(n: int, seed: int = 0) -> tuple[Any, Any]:
+    """n Gaussian points in the plane with noisy labels."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     return X, np.where(X.sum(axis=1) + rng.normal(size=n) > 0, 1, -1)
 
 
 def enumerate_cells(n: int) -> dict[str, Any]:
+    """The exact loss of a cloud by cell enumeration (e01loss)."""
     from benchmarks.peers.zero_one import e01loss
 
     return e01loss(*cloud(n))
 
 
 def prove_cloud(n: int) -> dict[str, Any]:
+    """The exact loss of a cloud by box, timed after a run on another cloud of the same size."""
     solve(models.zero_one(*cloud(n, seed=1)), solver="box", options={"local_steps": 500})
     problem = models.zero_one(*cloud(n))
     started = time.perf_counter()
@@ -110,12 +116,14 @@ def prove_cloud(n: int) -> dict[str, Any]:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     X, y = cloud(40)
     for solver in ("box", "iis"):
         verify(solve(models.zero_one(X, y), solver=solver).certificate, X, y)
 
 
 def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
     from benchmarks.peers import zero_one as peers
 
     limit = 120.0 if full else 3.0
@@ -137,6 +145,7 @@ def cases(full: bool) -> Iterator[Case]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     parts = [
         "Plain 0-1 loss: errors / bound (cpu seconds; * = bound certified and checked). `-`: not run, because `exact` runs the same "
         "there (box up to eight features, iis beyond nine) or the bound stays at zero (box from thirteen).\n"

@@ -24,6 +24,7 @@ def outlier_data(seed: int = 0) -> tuple[Any, Any]:
 
 
 def figure_1(plt: Any) -> Any:
+    """Decision lines of four losses on data with outliers."""
     X, y = outlier_data()
     least_squares = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
     rules = {"least squares": (least_squares[:2], least_squares[2])}
@@ -47,6 +48,7 @@ def figure_1(plt: Any) -> Any:
 
 
 def figure_2(plt: Any) -> Any:
+    """Losses as functions of the margin."""
     margins = np.linspace(-3, 3, 601)
     figure, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
     ax.plot(margins, margins <= 0, label="0-1")
@@ -59,6 +61,7 @@ def figure_2(plt: Any) -> Any:
 
 
 def figure_4(plt: Any) -> Any:
+    """The sigmoid loss for several K, of one point and summed over the data along one weight."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     margins = np.linspace(-2, 2, 801)
     for K in (2, 10, 100):
@@ -80,6 +83,7 @@ def figure_4(plt: Any) -> Any:
 
 
 def figure_5(plt: Any, used: dict[float, list[dict[str, float]]]) -> Any:
+    """Losses of the baselines and of SLA against the best loss found, by noise."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
     for ax, (noise, draws) in zip(axes, used.items(), strict=True):
         best = np.array([min(losses.values()) for losses in draws])
@@ -94,6 +98,7 @@ def figure_5(plt: Any, used: dict[float, list[dict[str, float]]]) -> Any:
 
 
 def draw_all(used: dict[float, list[dict[str, float]]]) -> None:
+    """Draw the figures and save them to FOLDER; `used` has the losses of the draws by noise."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -39,6 +39,7 @@ SIZES = {False: [1_000, 10_000], True: [1_000, 10_000, 100_000]}
 
 
 def cloud(n: int, d: int) -> tuple[Any, Any]:
+    """n Gaussian points in d dimensions with noisy labels."""
     rng = np.random.default_rng(n + d)
     X = rng.standard_normal((n, d))
     return X, np.where(X[:, 0] + 1.2 * rng.standard_normal(n) > 0, 1, -1)
@@ -55,6 +56,7 @@ def timed(function: Any, *arguments: Any) -> tuple[Any, float]:
 
 
 def pencils(n: int, d: int) -> dict[str, Any]:
+    """Combinations per second of PCS by pencils."""
     X, y = cloud(n, d)
     data = prepare(X, y.astype(float))
     got, seconds = timed(prioritised_search, data)
@@ -71,6 +73,7 @@ def compiled_lu(n: int, d: int) -> dict[str, Any]:
 
 
 def batched_lu(n: int, d: int) -> dict[str, Any]:
+    """Combinations per second of LAPACK on stacks; at most two hundred thousand combinations."""
     X, y = cloud(n, d)
     (_, done), seconds = timed(stacked_enumeration, X, y.astype(float), 200_000)
     return {"seconds": seconds, "rate": done / seconds}
@@ -98,15 +101,18 @@ def pcs_solve(n: int, d: int) -> dict[str, Any]:
 
 
 def peer_e01loss(n: int, d: int) -> dict[str, Any]:
+    """The exact loss by cell enumeration."""
     return e01loss(*cloud(n, d))
 
 
 def load(name: str) -> tuple[Any, Any]:
+    """A data set with standardised columns."""
     X, y = datasets.load(name)
     return StandardScaler().fit_transform(X), y
 
 
 def fit_svm(name: str) -> dict[str, Any]:
+    """Seconds and training errors of LinearSVC."""
     X, y = load(name)
     svm = LinearSVC(C=100.0, dual=False, random_state=0, max_iter=5000)
     _, seconds = timed(svm.fit, X, y)
@@ -122,14 +128,17 @@ def fit_sla(name: str, variant: str) -> dict[str, Any]:
 
 
 def sla(name: str) -> dict[str, Any]:
+    """SLA with our search."""
     return fit_sla(name, "default")
 
 
 def sla_printed(name: str) -> dict[str, Any]:
+    """SLA as printed."""
     return fit_sla(name, "paper")
 
 
 def scaling(method: str, n: int) -> dict[str, Any]:
+    """Seconds and errors of one method on n points of the paper's recipe with noise."""
     X, y = datasets.nguyen_sanner(n, 5, random_state=1)
     X, y = datasets.add_range_noise(X, y, 0.1, random_state=1)
     if method == "LinearSVC":
@@ -143,6 +152,7 @@ def scaling(method: str, n: int) -> dict[str, Any]:
 
 
 def cases(full: bool) -> list[Case]:
+    """The cases of a quick or a full run."""
     found = []
     for n, d in ENUMERATED[full]:
         shape = {"n": n, "d": d}
@@ -162,6 +172,7 @@ def cases(full: bool) -> list[Case]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     parts = ["Combinations a second, and as multiples of the two LU enumerations:", "", _rates(results)]
     parts += ["", "Exact optimum: seconds, and how many times faster than e01loss 1.0.1 (cell enumeration):", ""]
     parts += [_exact(results), "", "SLA's seconds as a multiple of LinearSVC's fit, with the losses of both:", ""]
@@ -217,6 +228,7 @@ def _scaling(results: Results) -> str:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     X, y = cloud(30, 3)
     lu_enumeration(X, y.astype(float), 10)
     data = prepare(X, y.astype(float))

@@ -93,6 +93,7 @@ LABELS: dict[str, Any] = {  # label of a case -> (solver, options); None: a base
 
 
 def load(name: str, noise: float = 0.0, seed: int = 0) -> tuple[Any, Any]:
+    """A data set under the paper's name for it, with noise rows if asked."""
     if name == "Breast (10)":
         data = datasets.load("breast_wisconsin")
         X, y = np.column_stack([data.extra["sample_id"], data.X]).astype(float), data.y
@@ -105,6 +106,7 @@ def load(name: str, noise: float = 0.0, seed: int = 0) -> tuple[Any, Any]:
 
 
 def baseline(label: str, seed: int = 0) -> Any:
+    """The Bayes point machine, SVM or logistic regression of the tables."""
     if label == "BPM":
         return BayesPointMachine()
     if label == "SVM":
@@ -113,6 +115,7 @@ def baseline(label: str, seed: int = 0) -> Any:
 
 
 def standardise(X: Any, *others: Any) -> tuple[Any, ...]:
+    """X and further parts, with the means and spreads of X."""
     mean, spread = X.mean(axis=0), X.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     return tuple((part - mean) / spread for part in (X, *others))
@@ -180,6 +183,7 @@ def synthetic(index: int) -> dict[str, Any]:
 
 
 def losses_of_all(X: Any, y: Any, seed: int, known: Mapping[str, float]) -> dict[str, float]:
+    """Training errors of every method; those in `known` are not computed again."""
     (S,) = standardise(X)
     losses: dict[str, float] = {}
     for label in ("BPM", "SVM", "LR"):
@@ -194,6 +198,7 @@ def losses_of_all(X: Any, y: Any, seed: int, known: Mapping[str, float]) -> dict
 
 
 def cases(full: bool) -> list[Case]:
+    """The cases of a quick or a full run."""
     limit, seeds, splits, draws = (300.0, 5, 30, 200) if full else (1.0, 1, 4, 10)
     names = [*SETS] if full else ["Breast", "Liver", "Heart"]
     limit = float(os.environ.get("MIPCLASS_LIMIT", limit))
@@ -212,6 +217,7 @@ def cases(full: bool) -> list[Case]:
 
 
 def report(results: Results) -> str:
+    """The section's markdown."""
     from benchmarks.studies.zero_one.figures import draw_all
 
     limits = sorted({cell.case.parameters["limit"] for cell in results.cells if "limit" in cell.case.parameters})
@@ -299,6 +305,7 @@ def _figure_5(results: Results) -> str:
 
 
 def warmup() -> None:
+    """Compile and import everything that is timed."""
     X, y = datasets.nguyen_sanner(40, 3, random_state=0)
     BayesPointMachine().fit(X, y)
     for solver in ("sla", "csa", "pcs", "bnb"):
