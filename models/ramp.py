@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..arrays import Array
 from ..checks import is_number
@@ -19,7 +20,7 @@ from ..modelling.declaration import Declaration
 from ..modelling.model import Model
 from .losses import Hinge, declare_slack
 from .penalties import L2
-from .rules import Kernel, Linear, squared_norms
+from .rules import Kernel, Linear
 
 
 @dataclass(frozen=True)
@@ -109,5 +110,7 @@ def _margin_reach(d: Declaration) -> Array | float:
         norms = np.diagonal(rule.training_gram(d.data.X, d.points.first))
     else:
         penalised = isinstance(rule, Linear) and rule.intercept == "penalised"
-        norms = squared_norms(d.points.X) + (1.0 if penalised else 0.0)
+        X = d.points.X
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else (X**2).sum(axis=1)
+        norms = norms + (1.0 if penalised else 0.0)
     return radius * np.sqrt(norms)

@@ -128,8 +128,8 @@ class Kernel(Rule):
                 K = (gamma * K + self.coef0) ** self.degree
             elif self.kernel == "rbf":
                 K *= -2.0
-                K += squared_norms(X)[:, None]
-                K += squared_norms(points)
+                K += _squared_norms(X)[:, None]
+                K += _squared_norms(points)
                 np.maximum(K, 0.0, out=K)
                 K *= -gamma
                 np.exp(K, out=K)
@@ -213,7 +213,7 @@ def not_positive_semidefinite(eigenvalue: float | None = None) -> InvalidInputEr
     )
 
 
-def squared_norms(X: Any) -> Array:
+def _squared_norms(X: Any) -> Array:
     """|x|^2 for each row x of X, dense or sparse."""
     squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
     return np.asarray(squares, dtype=np.float64).ravel()

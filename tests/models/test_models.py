@@ -1,4 +1,4 @@
-"""Declared models against brute force, second solvers and each other; decisions of the design."""
+"""Whole models: every solver agrees, sizes are as documented, combinations of parts, refusals, printing."""
 
 from __future__ import annotations
 
@@ -10,165 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
 
 import mipclass
 from mipclass import datasets, models
 from mipclass.errors import InvalidInputError, UnsupportedProgramError
 from mipclass.modelling.expression import Affine
-from tests.truth.zero_one import least_loss
-
-MIP_SOLVERS = ["highs", "scip"]
-
-
-def tiny(seed: int, n: int = 7, d: int = 2, lattice: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 3, (n, d)).astype(float) if lattice else rng.normal(size=(n, d))
-    y = rng.integers(0, 2, n)
-    y[:2] = 0, 1
-    return X, y
-
-
-def pm1(y: np.ndarray) -> np.ndarray:
-    return np.where(y == np.unique(y)[1], 1.0, -1.0)
-
-
-@pytest.mark.parametrize("solver", MIP_SOLVERS)
-@pytest.mark.parametrize("lattice", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_zero_one_equals_enumeration(solver: str, lattice: bool, seed: int) -> None:
-    X, y = tiny(seed, lattice=lattice)
-    weights = np.random.default_rng(seed).integers(1, 4, len(y)).astype(float)
-    problem = models.zero_one(X, y, sample_weight=weights)
-    result = mipclass.solve(problem, solver)
-    assert result.objective == least_loss(X, pm1(y), weights)
-    assert result.recounted
-    assert result.bound == result.objective
-    assert weights @ (problem.predict(result.values) != y) == result.objective
-
-
-def test_xor_needs_one_error() -> None:
-    X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
-    assert mipclass.solve(models.zero_one(X, y), "highs").objective == 1
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("shift", [0.0, 1e3, 1e5])
-def test_zero_one_does_not_mind_units(scale: float, shift: float) -> None:
-    X, y = tiny(11, n=20, d=3)
-    expected = mipclass.solve(models.zero_one(X, y), "highs").objective
-    assert mipclass.solve(models.zero_one(scale * (X + shift), y), "highs").objective == expected
-
-
-def test_constant_columns_and_one_distinct_point() -> None:
-    X, y = tiny(3)
-    with_constant = np.hstack([X, np.full((len(X), 1), 7.0)])
-    assert mipclass.solve(models.zero_one(with_constant, y), "highs").objective == least_loss(X, pm1(y))
-    same = mipclass.solve(models.zero_one(np.ones((5, 2)), [0, 1, 1, 1, 0]), "highs")
-    assert (same.objective, same.recounted) == (2, True)
-
-
-@pytest.mark.parametrize("solver", MIP_SOLVERS)
-@pytest.mark.parametrize("seed", range(3))
-def test_rate_limits_equal_enumeration(solver: str, seed: int) -> None:
-    X, y = tiny(seed, n=8)
-    negative = pm1(y) < 0
-    limit = int(np.floor(0.25 * negative.sum() + 1e-9))
-    expected = least_loss(X, pm1(y), allowed=lambda errors: errors[negative].sum() <= limit)
-    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.FalsePositiveRate(at_most=0.25))
-    result = mipclass.solve(problem, solver)
-    assert result.objective == expected
-    wrong = problem.predict(result.values) != y
-    assert wrong[negative].mean() <= 0.25
-    assert not problem.violations(result.values)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_neyman_pearson_counts_only_positives(seed: int) -> None:
-    X, y = tiny(seed, n=8)
-    positive = pm1(y) > 0
-    problem = models.Model(
-        X, y, minimize=models.ZeroOne(on="positives"), subject_to=models.FalsePositiveRate(at_most=0.0)
-    )
-    result = mipclass.solve(problem, "highs")
-    expected = least_loss(X, pm1(y), positive.astype(float), allowed=lambda errors: not errors[~positive].any())
-    assert result.objective == expected
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_feature_limits_and_signs_equal_enumeration(seed: int) -> None:
-    X, y = tiny(seed, n=7, d=3)
-    one_feature = mipclass.solve(
-        models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.MaxFeatures(1)), "highs"
-    )
-    expected = min(least_loss(X, pm1(y), zero={0, 1, 2} - {j}) for j in range(3))
-    assert one_feature.objective == expected
-    assert np.count_nonzero(one_feature.values["w"]) <= 1
-    rising = models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.Monotone({"x0": +1, "x1": "decreasing"}))
-    result = mipclass.solve(rising, "highs")
-    assert result.objective == least_loss(X, pm1(y), sides=[([1, 0, 0, 0], 0), ([0, -1, 0, 0], 0)])
-    assert result.values["w"][0] >= 0 >= result.values["w"][1]
-    numbered = models.zero_one(X, y, subject_to=[models.Monotone({0: +1}), models.Bounds(w={1: (-np.inf, 0.0)})])
-    assert mipclass.solve(numbered, "highs").objective == result.objective
-    ordered = models.zero_one(X, y)
-    ordered = ordered.subject_to(ordered.w["x0"] >= ordered.w["x2"])
-    assert mipclass.solve(ordered, "highs").objective == least_loss(X, pm1(y), sides=[([1, 0, -1, 0], 0)])
-
-
-@pytest.mark.parametrize("rate", ["error", "positive", "false_positive", "false_negative"])
-def test_parity_equals_enumeration_and_cannot_be_faked(rate: str) -> None:
-    X, y = tiny(5, n=8)
-    y = np.array([0, 1, 0, 1, 0, 1, 0, 1])
-    groups = np.array(list("aaaabbbb"))
-    constraint = models.RateParity(groups, at_most=0.3, rate=rate)
-    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=constraint)
-    result = mipclass.solve(problem, "highs")
-
-    def spread(errors: np.ndarray) -> float:
-        positive = (y == 1) ^ errors
-        counted = {"false_positive": y == 0, "false_negative": y == 1}.get(rate, np.ones(8, bool))
-        happened = positive if rate == "positive" else errors
-        rates = [happened[(groups == g) & counted].mean() for g in "ab"]
-        return max(rates) - min(rates)
-
-    assert result.objective == least_loss(X, pm1(y), allowed=lambda e: spread(e) <= 0.3, exactly=True)
-    assert spread(problem.predict(result.values) != y) <= 0.3
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_scorecard_equals_enumeration_of_weights(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(0, 4, (12, 2)).astype(float), rng.integers(0, 2, 12)
-    y[:2] = 0, 1
-    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.IntegerCoefficients(-2, 2))
-    result = mipclass.solve(problem, "highs")
-    best = 12
-    for w in np.ndindex(5, 5):
-        scores = X @ (np.array(w) - 2.0)
-        for threshold in np.append(np.unique(scores) - 0.5, scores.max() + 0.5):
-            best = min(best, int(np.sum((scores > threshold) != (y == 1))))
-    assert result.objective == best
-    assert np.array_equal(result.values["w"], np.round(result.values["w"]))
-
-
-def test_hinge_svm_equals_scikit_learn() -> None:
-    X, y = tiny(1, n=30, d=4)
-    ours = mipclass.solve(models.hinge_svm(X, y, C=2.0), "highs")
-    theirs = SVC(kernel="linear", C=2.0, tol=1e-8).fit(X, y)
-    w, b = theirs.coef_[0], theirs.intercept_[0]
-    value = 0.5 * w @ w + 2.0 * np.maximum(0, 1 - pm1(y) * (X @ w + b)).sum()
-    assert ours.objective == pytest.approx(value, rel=1e-6)
-    assert ours.recounted
-
-
-def test_penalised_offset_is_a_constant_column() -> None:
-    X, y = tiny(2, n=40, d=3)
-    ours = mipclass.solve(models.hinge_svm(X, y, C=1.0, intercept="penalised"), "highs")
-    theirs = LinearSVC(loss="hinge", C=1.0, tol=1e-10, max_iter=10**6, dual=True).fit(X, y)
-    w, b = theirs.coef_[0], theirs.intercept_[0]
-    value = 0.5 * (w @ w + b * b) + np.maximum(0, 1 - pm1(y) * (X @ w + b)).sum()
-    assert ours.objective == pytest.approx(value, rel=1e-6)
-
+from tests.models.small_data import X_OK, Y_OK, tiny
 
 SOLVERS = ["highs", "osqp", "piqp", "scip", "cvxpy:CLARABEL", "cvxpy:HIGHS", "pyomo:highs"]
 FIRST_MODELS = {
@@ -192,30 +39,6 @@ def test_one_model_many_solvers(solver: str, name: str) -> None:
     result = mipclass.solve(problem, solver)
     assert result.objective == pytest.approx(expected.objective, rel=1e-6)
     assert result.recounted
-
-
-def test_squared_losses_have_the_closed_form() -> None:
-    X, y = tiny(6, n=20, d=3)
-    ones = np.hstack([X, np.ones((20, 1))])
-    coefficients, residual, *_ = np.linalg.lstsq(ones, pm1(y), rcond=None)
-    result = mipclass.solve(models.Model(X, y, minimize=models.Squared()), "highs")
-    assert result.objective == pytest.approx(residual[0], rel=1e-6)
-    assert np.allclose(np.append(result.values["w"], result.values["b"]), coefficients, atol=1e-4)
-    squared_hinge = models.Model(
-        X, y, minimize=0.5 * models.L2() + models.SquaredHinge(), rule=models.Linear("penalised")
-    )
-    theirs = LinearSVC(loss="squared_hinge", C=1.0, tol=1e-10, max_iter=10**6, dual=True).fit(X, y)
-    value = squared_hinge.recount({"w": theirs.coef_[0], "b": theirs.intercept_[0]})
-    assert mipclass.solve(squared_hinge, "highs").objective == pytest.approx(value, rel=1e-6)
-
-
-def test_margin_one_takes_penalties_and_derives_its_box() -> None:
-    X, y = tiny(8, n=8)
-    problem = models.Model(X, y, minimize=models.ZeroOne(margin=1) + 0.5 * models.L1())
-    highs, scip = (mipclass.solve(problem, solver) for solver in MIP_SOLVERS)
-    assert highs.objective == pytest.approx(scip.objective, rel=1e-5)
-    assert highs.recounted
-    assert "within |w_j|" in highs.extra["scope"]
 
 
 def test_sizes_are_as_declared() -> None:
@@ -298,8 +121,6 @@ def test_pairs_of_terms_and_constraints(seed: int, term: str, constraint: str) -
 
 # -- refusals --------------------------------------------------------------------------------------------------------
 
-X_OK, Y_OK = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 1, 1]
-
 
 @pytest.mark.parametrize(
     ("build", "message"),
@@ -334,14 +155,6 @@ X_OK, Y_OK = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 1, 1]
 def test_bad_input_is_explained(build: object, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         build()  # type: ignore[operator]
-
-
-def test_smooth_losses_evaluate_but_have_no_program() -> None:
-    problem = models.Model(X_OK, Y_OK, minimize=models.Logistic())
-    assert problem.recount({"w": np.zeros(2), "b": 0.0}) == pytest.approx(3 * np.log(2))
-    assert models.Model(X_OK, Y_OK, minimize=models.Sigmoid(5.0)).recount({"w": np.zeros(2), "b": 0.0}) == 1.5
-    with pytest.raises(UnsupportedProgramError, match="evaluation"):
-        problem.program()
 
 
 def test_labels_of_any_kind_and_the_positive_class() -> None:
