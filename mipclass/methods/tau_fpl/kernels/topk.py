@@ -9,9 +9,9 @@ The answer is a few thresholds: alpha -> [alpha - lambda]_+, beta -> min([beta -
   2. Two Newton steps on all entries (counts and sums above the guessed thresholds) about square that error each. Brackets
      of a sixteenth of the last step around lambda, mu and delta = mu + C/k then settle all but a few entries in a
      last pass, the rest is iterated until the active sets reproduce themselves, and the answer is taken if each threshold
-     lies in its bracket, which proves it optimal for the whole data.
-  3. Otherwise once more with wide brackets from the sample, where the uncertain entries are sorted if need be; then all
-     are sorted.
+     lies in its bracket, which proves it optimal for all entries.
+  3. Otherwise wide brackets from the sample are tried, where the uncertain entries are sorted if the iteration does not
+     settle; if a threshold leaves its bracket again, all entries are sorted.
 Entries equal to an end of a bracket are certain, so heavy ties stay linear. Small inputs are sorted at once.
 
 Thresholds come in two parts, shift + x, because a single float64 would lose digits when data carry a large offset or
@@ -31,10 +31,26 @@ from .topk_sorted import ZERO, solve_capped_sorted, solve_topk_sorted
 
 Floats = NDArray[np.floating]
 
-SMALL = 2000  # up to this many entries in all, sorting everything is fastest
+SMALL = 2000
+"""Entries in all up to which everything is sorted at once."""
+
 MAX_STEPS = 40
-STEPS = 2  # Newton steps on all entries: a pass of counts and sums costs a fraction of one that gathers
-NARROW = 1.0 / 16.0  # half a bracket after a Newton step, in lengths of that step
+"""Repetitions of the active sets at most; sets that have not repeated by then cycle or started too far away."""
+
+STEPS = 2
+"""Newton steps on all entries: a pass of counts and sums costs a fraction of one that gathers."""
+
+NARROW = 1.0 / 16.0
+"""Half the width of a bracket after a Newton step, in lengths of that step."""
+
+ROUNDED_THRESHOLD, ROUNDED_CAP = 1e-12, 1e-9
+"""Least half width of a bracket, relative to the thresholds and to the cap C/k: far above their rounding errors."""
+
+NARROW_SHARE = 0.1
+"""Share of all entries that narrow brackets may leave uncertain before wide brackets are tried."""
+
+SCALE_DOWN = 2.0**-64
+"""Factor for data whose sums overflow; multiplying by a power of two is exact."""
 
 
 class Thresholds(NamedTuple):
@@ -103,11 +119,10 @@ def project_topk(alpha: Floats, beta: Floats, k: int, alpha_out: Floats, beta_ou
     """Write the projection onto the top-k simplex into the given arrays (which may be the inputs)."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = topk_thresholds(alpha, beta, k)
-    if not np.isfinite(found.C):  # sums overflowed; scaling by a power of two is exact
-        down = 2.0**-64
-        found = project_topk(alpha * down, beta * down, k, alpha_out, beta_out)
-        alpha_out /= down
-        beta_out /= down
+    if not np.isfinite(found.C):
+        found = project_topk(alpha * SCALE_DOWN, beta * SCALE_DOWN, k, alpha_out, beta_out)
+        alpha_out /= SCALE_DOWN
+        beta_out /= SCALE_DOWN
         return found
     linear.shift_and_clip(alpha, found.pa, found.x, np.inf, alpha_out)
     linear.shift_and_clip(beta, found.pb, found.y, found.C / k, beta_out)
@@ -125,6 +140,7 @@ def _descending(v: Floats) -> tuple[float, Array]:
 
 
 def _by_sorting(alpha: Floats, beta: Floats, k: int, *, cone: bool) -> Thresholds:
+    """Thresholds from all entries, sorted; O(n log n)."""
     pa, a = _descending(alpha)
     pb, b = _descending(beta)
     _, x, y, C = solve_topk_sorted(a, 0, 0.0, 1.0, b, 0, 0.0, float(k), pa + pb, 0.0, cone)
@@ -138,6 +154,7 @@ def _sample(v: Floats) -> Floats:
 
 
 def _by_sampling(alpha: Floats, beta: Floats, k: int, *, cone: bool) -> Thresholds:
+    """Thresholds from a sample's guess, improved and proven on all entries; expected O(n)."""
     sample = Sample(*_descending(_sample(alpha)), *_descending(_sample(beta)))
     thinning = sample.b.size / beta.size
     k_sample = float(k) * thinning if k < beta.size else float(sample.b.size)
@@ -153,13 +170,13 @@ def _by_sampling(alpha: Floats, beta: Floats, k: int, *, cone: bool) -> Threshol
 
 
 def _near_newton_step(alpha: Floats, beta: Floats, k: int, guess: Thresholds, cone: bool) -> Thresholds | None:
-    """Each step on all entries about squares the error, so narrow brackets around the second leave next to nothing open."""
+    """Newton steps on all entries, then narrow brackets: a step about squares the error, so few entries stay uncertain."""
     half = half_delta = 0.0
     for _ in range(STEPS):
         possible, x, y, C = linear.newton_step(alpha, guess.pa, beta, guess.pb, guess.C, k, cone)
         if not possible or not C > 0.0:
             return None
-        rounding = 1e-12 * (abs(guess.pa) + abs(guess.pb)) + 1e-9 * C / k
+        rounding = ROUNDED_THRESHOLD * (abs(guess.pa) + abs(guess.pb)) + ROUNDED_CAP * C / k
         half = max(NARROW * max(abs(x), abs(y)), rounding)
         half_delta = max(half, NARROW * abs(y + (C / k - guess.C / k)))
         guess = Thresholds(guess.pa + x, 0.0, guess.pb + y, 0.0, C, "step")
@@ -167,7 +184,7 @@ def _near_newton_step(alpha: Floats, beta: Floats, k: int, guess: Thresholds, co
     if not mu + half <= delta - half_delta:
         return None
     ends = Ends(lam - half, lam + half, mu - half, mu + half, delta - half_delta, delta + half_delta)
-    return _between(alpha, beta, k, guess, ends, cone, 0.1)
+    return _between(alpha, beta, k, guess, ends, cone, NARROW_SHARE)
 
 
 def _in_wide_brackets(
@@ -225,7 +242,8 @@ def _between(
     if found < 0:
         return None
     b = room[:found]
-    settled, x, y, C = linear.iterate_sets(a, A0, SA0, b, s0, ST0, F0, SF0, k, pa + pb, guess.C, cone, MAX_STEPS)
+    certain = linear.Certain(A0, SA0, s0, ST0, F0, SF0)
+    settled, x, y, C = linear.iterate_sets(a, b, certain, k, pa + pb, guess.C, cone, MAX_STEPS)
     if not settled and not apart and 1 <= k - s0 <= b.size and A0 + a.size + cone > 0:
         start = SA0 - A0 * (ends.a_high - pa) if A0 > 0 else 0.0
         kind, x, y, C = solve_topk_sorted(

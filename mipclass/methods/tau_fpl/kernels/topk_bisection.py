@@ -19,6 +19,9 @@ from ....arrays import Array
 from .topk_linear import BLOCK, count_and_sum_above, shift_and_clip, split_one, split_two
 from .topk_sorted import sum_first
 
+LAMBDA_TOLERANCE = 1e-12
+"""Width of the interval of lambda, relative to the largest entry, at which the bisection ends."""
+
 
 @njit(cache=True, error_model="numpy")
 def place_median(v: Array, size: int) -> int:
@@ -175,7 +178,7 @@ def project_topk_by_bisection(
         alpha_out[:], beta_out[:] = 0.0, 0.0
         return float(a.max()), float(top.min()), 0.0
     scale = max(float(np.abs(a).max()), float(np.abs(b).max()))
-    lam, mu, C = bisect_lambda(a, b, k, 1e-12 * scale, cached, newton)
+    lam, mu, C = bisect_lambda(a, b, k, LAMBDA_TOLERANCE * scale, cached, newton)
     shift_and_clip(alpha, 0.0, lam, np.inf, alpha_out)
     shift_and_clip(beta, 0.0, mu, C / k, beta_out)
     return lam, mu, C

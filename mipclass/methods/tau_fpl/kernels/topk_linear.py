@@ -1,12 +1,15 @@
 """Linear passes for the projection onto the top-k simplex: sort out what is certain, then iterate on the rest.
 
-Brackets for lambda, mu and delta = mu + C/k (guessed from a sample, verified afterwards) make most entries certain:
-above, between or below all thresholds. One pass counts and sums those and gathers the few that remain; the active sets
-are then found on the gathered entries alone by repeating "sets -> closed form -> sets" until they reproduce themselves.
+Brackets for lambda, mu and delta = mu + C/k (guessed from a sample, verified afterwards) make most entries certain: they
+lie above, between or below all thresholds. One pass counts and sums those and gathers the few others. The active sets are
+then found on the gathered entries alone: thresholds from the sets in closed form, sets from the thresholds, until the sets
+repeat.
 Sums run over blocks, so that their rounding errors grow with the square root of the number of blocks at most.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,8 +21,24 @@ from .topk_sorted import closed_form_C
 Floats = NDArray[np.floating]
 
 BLOCK = 2048
-PIECE = 128  # of a block: gathered only if it holds an uncertain entry
-REASSOCIATE = {"reassoc", "nsz", "contract"}  # vectorised sums; infinities and NaN keep their meaning
+"""Entries that are summed at a time: they stay in the cache, and rounding errors stay those of short sums."""
+
+PIECE = 128
+"""Entries of a block that are gathered only if one of them is uncertain."""
+
+REASSOCIATE = {"reassoc", "nsz", "contract"}
+"""Sums may be reordered, so that they are vectorised; infinities and NaN keep their meaning."""
+
+
+class Certain(NamedTuple):
+    """Count and sum of the alpha that are active for certain, of the beta at the cap, and of the beta between."""
+
+    A: int
+    SA: float
+    s: int
+    ST: float
+    F: int
+    SF: float
 
 
 @njit(cache=True, fastmath=REASSOCIATE, error_model="numpy")
@@ -183,13 +202,12 @@ def newton_step(
 
 @njit(cache=True, error_model="numpy")
 def iterate_sets(
-    a: Array, A0: int, SA0: float, b: Array, s0: int, ST0: float, F0: int, SF0: float, k: int, shift: float,
-    C: float, cone: bool, max_steps: int,
-) -> tuple[bool, float, float, float]:  # fmt: skip
+    a: Array, b: Array, certain: Certain, k: int, shift: float, C: float, cone: bool, max_steps: int
+) -> tuple[bool, float, float, float]:
     """(settled, x, y, C) from the guess (0, 0, C): active sets by the thresholds, closed form, until the sets repeat.
 
-    A0, SA0 describe the alpha that are active for certain; s0, ST0 the beta at the cap; F0, SF0 the beta between. A
-    settled answer solves the piecewise linear system exactly; not settled, the guess was poor or a piece degenerate.
+    a and b are the entries that are not certain. A settled answer solves the piecewise linear system exactly; when the
+    iteration does not settle, the guess was poor or a linear piece is degenerate.
     """
     x, y = 0.0, 0.0
     A, N, s = -1, -1, -1
@@ -197,14 +215,14 @@ def iterate_sets(
         A_new, SA = count_and_sum_above(a, x)
         above, S_above = count_and_sum_above(b, y)
         capped, S_capped = count_and_sum_above(b, y + C / k)
-        A_new += A0
-        s_new, free = s0 + capped, F0 + above - capped
+        A_new += certain.A
+        s_new, free = certain.s + capped, certain.F + above - capped
         if A_new == A and s_new == s and s_new + free == N:
             return True, x, y, C
         if (A_new == 0 and not cone) or free <= 0:
             return False, x, y, C
         A, N, s = A_new, s_new + free, s_new
-        SA, ST, SF = SA0 + SA, ST0 + S_capped, SF0 + (S_above - S_capped)
+        SA, ST, SF = certain.SA + SA, certain.ST + S_capped, certain.SF + (S_above - S_capped)
         C = closed_form_C(SA, A, 1.0, ST, SF, k, s, free, shift, cone)
         x = 0.0 if cone else (SA - C) / A
         y = (SF - C * ((k - s) / k)) / free

@@ -16,8 +16,17 @@ from numpy.typing import NDArray
 
 from ....arrays import Array
 
-FAR = 40.0  # exp(-40) is below the rounding of a sum that holds a one
+FAR = 40.0
+"""Distance from the threshold, in units of eps, beyond which exp(-FAR) is lost in the rounding of a sum that holds a one."""
+
 FAST = {"reassoc", "nsz", "contract", "arcp"}
+"""Sums may be reordered and divisions replaced by products with reciprocals."""
+
+SETTLED = 1e-13
+"""Relative error of the mass k at which a threshold is accepted: the rounding of a long sum."""
+
+MAX_STEPS = 100
+"""Bracketed Newton steps at most: bisection alone would need about half of them."""
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
@@ -41,7 +50,7 @@ def smooth_threshold(s: Array, o: Array, k: float, eps: float, guess: float, low
     """
     theta = min(max(guess, low), high)
     full, ramp = -1.0, -1.0
-    for _ in range(100):
+    for _ in range(MAX_STEPS):
         full_new, ramp_new, moment = ramp_sums(s, o, theta, eps)
         excess = full_new + moment / eps - k
         if excess > 0.0:
@@ -50,7 +59,7 @@ def smooth_threshold(s: Array, o: Array, k: float, eps: float, guess: float, low
             high = theta
         else:
             return theta
-        if full_new == full and ramp_new == ramp and abs(excess) <= 1e-13 * k:
+        if full_new == full and ramp_new == ramp and abs(excess) <= SETTLED * k:
             return theta
         full, ramp = full_new, ramp_new
         step = theta + excess * eps / ramp if ramp > 0.0 else low - 1.0
@@ -79,7 +88,7 @@ def soft_threshold(s: Array, o: Array, k: float, eps: float, guess: float) -> fl
     shift = eps * np.log(k / (total - k))
     low, high = s.min() - shift, s.max() - shift
     theta = min(max(guess, low), high)
-    for _ in range(100):
+    for _ in range(MAX_STEPS):
         mass, slope = 0.0, 0.0
         for j in range(s.size):
             r = (theta - s[j]) / eps
@@ -89,7 +98,7 @@ def soft_threshold(s: Array, o: Array, k: float, eps: float, guess: float) -> fl
             mass += o[j] * c
             slope += o[j] * c * (1.0 - c)
         excess = mass - k
-        if abs(excess) <= 1e-13 * k:
+        if abs(excess) <= SETTLED * k:
             return theta
         if excess > 0.0:
             low = theta
