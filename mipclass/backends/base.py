@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -66,25 +66,46 @@ class Backend(ABC):
 
     @classmethod
     def is_installed(cls) -> bool:
+        """Whether the solver's package can be imported; it is not imported to find out."""
         return find_spec(cls.module) is not None
 
     def version(self) -> str:
+        """The version of the installed distribution, or "unknown"."""
         try:
             return version(self.distribution)
         except PackageNotFoundError:
             return "unknown"
 
     @abstractmethod
-    def solve(self, program: Program, run: Run) -> Solution:
+    def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """Solve within `run`'s limits. Never raises for a limit; returns the incumbent if there is one.
 
-        `run.warm_start` may hold a full or partial start as {"x": array with NaN for unknown columns}.
+        start : a full or partial point of the program to begin from, NaN where it is not known. A start that is wrong or
+            infeasible may cost time and nothing else; a solver without starts leaves it out.
         """
 
 
-def without_objective(program: Program) -> Program:
-    """Solved, it tells whether a program is infeasible where a solver says 'unbounded' of both."""
-    return program.replace_with(c=np.zeros(program.n_columns), Q=None)
+def infeasible_or_unbounded(
+    solve: Callable[[Program, Run], Solution], program: Program, run: Run, otherwise: Status, **options: Any
+) -> Solution:
+    """Which of the two a program is, where a solver that found a direction of unbounded descent first cannot tell.
+
+    The program without its objective is never unbounded, and infeasible exactly when the program is. When a limit ends its
+    solve, that limit is the answer; when its solve ends without a point for another reason, `otherwise` is.
+
+    solve : the solver.   options : its options for the solve without the objective.
+    """
+    if program.Q is None and not program.c.any():
+        return Solution(Status.INFEASIBLE, "there is nothing to minimise", bound=float("inf"))
+    bare = solve(program.replace_with(c=np.zeros(program.n_columns), Q=None), run.inner(**options))
+    words = f"without the objective: {bare.raw_status}"
+    if bare.status is Status.INFEASIBLE:
+        return Solution(Status.INFEASIBLE, words, bound=float("inf"), ray=bare.ray)
+    return Solution(Status.UNBOUNDED if bare.x is not None else run.stop() or otherwise, words)
+
+
+ROWS_BETWEEN_LOOKS = 1000
+"""Rows built between two looks at the clock: a look costs less than a row, and a thousand rows take milliseconds."""
 
 
 class StoppedBuilding(Exception):
@@ -96,15 +117,15 @@ class StoppedBuilding(Exception):
 
 
 def keep_building(run: Run, row: int) -> None:
-    """Ask every thousand rows whether to go on; for backends that must build in a Python loop."""
-    if row % 1000 == 0:
+    """Ask now and then whether to go on; for backends that must build a model row by row in Python."""
+    if row % ROWS_BETWEEN_LOOKS == 0:
         status = run.stop()
         if status is not None:
             raise StoppedBuilding(status)
 
 
 class Family(ABC):
-    """Solvers reached through another package: `cvxpy:CLARABEL`, `pyomo:cbc`. One object a package.
+    """Solvers reached through another package: `cvxpy:CLARABEL`, `pyomo:cbc`. One object per package.
 
     Class attributes
     ----------------
@@ -119,6 +140,7 @@ class Family(ABC):
 
     @classmethod
     def is_installed(cls) -> bool:
+        """Whether the package that brings the solvers can be imported."""
         return find_spec(cls.module) is not None
 
     @abstractmethod

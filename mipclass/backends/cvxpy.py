@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..modelling.program import Feature, Program
 from ..protocol.options import Option, Options
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Family, Solution, without_objective
+from .base import Backend, Family, Solution, infeasible_or_unbounded
 from .kkt import checked_solution
 
 STATUS = {
@@ -27,13 +28,14 @@ STATUS = {
     "optimal_inaccurate": Status.NUMERICAL_ERROR,
     "infeasible": Status.INFEASIBLE,
     "infeasible_inaccurate": Status.NUMERICAL_ERROR,
-    "unbounded": Status.UNBOUNDED,
     "unbounded_inaccurate": Status.NUMERICAL_ERROR,
-    "infeasible_or_unbounded": Status.INFEASIBLE,  # only after a run without objective found no point either
     "user_limit": Status.ITERATION_LIMIT,
     "solver_error": Status.NUMERICAL_ERROR,
 }
-ACCURACY = 1e-6  # what "optimal" must reach on a continuous program, measured by kkt.residuals
+ACCURACY = 1e-6
+"""What "optimal" must reach on a continuous program, measured by kkt.residuals."""
+FEASIBLE = 1e-5
+"""Largest violation of a point that comes without multipliers; beyond it the point is dropped."""
 ADVICE = (
     f"This answer did not reach {ACCURACY:g}: tighten the solver's own tolerances in options={{'cvxpy': {{...}}}}, "
     "scale the data (a StandardScaler), or use solver='highs' or 'piqp'."
@@ -129,27 +131,21 @@ class CvxpyBackend(Backend):
         "cvxpy": Option({}, "keyword arguments passed to Problem.solve as they are"),
     }
 
-    def solve(self, program: Program, run: Run) -> Solution:
+    def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
+        """See `Backend.solve`; CVXPY takes full starts only."""
         if program.n_columns == 0:
             return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
         stopped = run.stop()
         if stopped is not None:
             return Solution(stopped, "stopped before the solver was called")
         form = _Form(program)
-        if run.warm_start is not None and "x" in run.warm_start and np.isfinite(run.warm_start["x"]).all():
-            form.start_from(run.warm_start["x"])
+        if start is not None and np.isfinite(start).all():
+            form.start_from(start)
         raw = form.solve(self.solver, self._arguments(program, run))
-        if raw in (
-            "infeasible_or_unbounded",
-            "unbounded",
-        ):  # solvers that find a direction first say so of infeasible ones too
-            raw = "unbounded" if self._is_feasible(program) else "infeasible"
+        if raw in ("infeasible_or_unbounded", "unbounded"):
+            told = infeasible_or_unbounded(self.solve, program, run, otherwise=Status.UNBOUNDED)
+            return replace(told, raw_status=f"{raw}; {told.raw_status}", iterations=form.iterations())
         return self._read(program, form, raw, run)
-
-    def _is_feasible(self, program: Program) -> bool:
-        """Without the objective, 'infeasible or unbounded' leaves only one of the two."""
-        form = _Form(without_objective(program))
-        return not form.sides or form.solve(self.solver, {}) != "infeasible"
 
     def _arguments(self, program: Program, run: Run) -> dict[str, Any]:
         arguments: dict[str, Any] = {"warm_start": True} | TIGHT.get(self.solver, {})
@@ -177,7 +173,7 @@ class CvxpyBackend(Backend):
             return Solution(status, raw, iterations=iterations)
         if status is Status.OPTIMAL and not program.is_integer and self.solver not in NO_DUALS:
             return self._continuous(program, form, raw, run, iterations)
-        if program.violation(x) > 1e-5:
+        if program.violation(x) > FEASIBLE:
             kept = Status.NUMERICAL_ERROR if status is Status.OPTIMAL else status
             return Solution(
                 kept, f"{raw}; its point violates the program by {program.violation(x):.1e}", iterations=iterations

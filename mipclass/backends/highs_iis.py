@@ -133,8 +133,7 @@ def _bare(program: Program, integer: NDArray[np.bool_]) -> Program:
 
 
 def _is_infeasible(program: Program, run: Run) -> bool:
-    left = None if run.time_limit is None else max(1e-3, run.seconds_left())
-    return HighsBackend().solve(program, Run.quiet(time_limit=left)).status is Status.INFEASIBLE
+    return HighsBackend().solve(program, run.inner()).status is Status.INFEASIBLE
 
 
 def _linear_conflict(program: Program, run: Run) -> Conflict | None:
@@ -153,7 +152,7 @@ def _linear_conflict(program: Program, run: Run) -> Conflict | None:
         needs_integrality=False,
         irreducible=run.stop() is None,
     )
-    proof = HighsBackend().solve(conflict.restricted(program), Run.quiet(presolve="off"))
+    proof = HighsBackend().solve(conflict.restricted(program), run.inner(presolve="off"))
     if proof.status is not Status.INFEASIBLE:
         return None
     return Conflict(**{**vars(conflict), "ray": proof.ray})

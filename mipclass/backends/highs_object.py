@@ -1,4 +1,6 @@
-"""A HiGHS object that holds a Program: loading, statuses, threads. What `highs` and `linear_session` share.
+"""A HiGHS object that holds a Program: loading it, settings, starts, running under watch, statuses and threads.
+
+Used by everything here that runs HiGHS: `highs_direct`, `outer_approximation`, `linear_session` and `highs_iis`.
 
 Facts (highspy 1.15; tests/backends/test_highs.py checks them): an empty integrality array empties the model without an error, so a
 full one is always passed and every status is checked; only the lower triangle of a Hessian is read; the threads of a run
@@ -7,21 +9,24 @@ outlive it and hang a forked child, so they are ended after each run that used m
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Array
-from ..errors import MipclassError
+from ..errors import MipclassError, OptionError
 from ..modelling.program import Program
+from ..protocol.hooks import Hooks
 from ..protocol.result import Status
+from ..protocol.run import Run
 
 STATUS = {
     "kOptimal": Status.OPTIMAL,
     "kInfeasible": Status.INFEASIBLE,
     "kUnbounded": Status.UNBOUNDED,
-    "kUnboundedOrInfeasible": Status.INFEASIBLE,  # only after runs without presolve and without objective
+    "kUnboundedOrInfeasible": Status.NUMERICAL_ERROR,  # where nobody asks further, see base.infeasible_or_unbounded
     "kTimeLimit": Status.TIME_LIMIT,
     "kIterationLimit": Status.ITERATION_LIMIT,
     "kSolutionLimit": Status.NODE_LIMIT,
@@ -93,6 +98,87 @@ def load(program: Program) -> Any:
             f"load the Hessian of {program.name!r}",
         )
     return highs
+
+
+def configure(highs: Any, run: Run, options: Mapping[str, Any]) -> None:
+    """Set threads, limits, gap and the solver's options."""
+    set_threads(highs, run.threads)
+    settings: dict[str, Any] = {
+        "random_seed": run.seed % (2**31),
+        "solver": options.get("algorithm", "choose"),
+        "presolve": options.get("presolve", "choose"),
+        "mip_rel_gap": run.gap,
+    }
+    if options.get("feasibility_tolerance") is not None:
+        settings["primal_feasibility_tolerance"] = options["feasibility_tolerance"]
+        settings["mip_feasibility_tolerance"] = options["feasibility_tolerance"]
+    if run.time_limit is not None:
+        settings["time_limit"] = run.seconds_left()
+    if options.get("node_limit") is not None:
+        settings["mip_max_nodes"] = options["node_limit"]
+    if options.get("iteration_limit") is not None:
+        settings["simplex_iteration_limit"] = options["iteration_limit"]
+        settings["qp_iteration_limit"] = options["iteration_limit"]
+    settings |= options.get("highs", {})
+    for name, value in settings.items():
+        if highs.setOptionValue(name, value).name == "kError":
+            raise OptionError(
+                f"HiGHS does not accept its option {name!r} = {value!r}; see the list of HiGHS's options."
+            )
+
+
+def give_start(highs: Any, program: Program, x: Array) -> None:
+    """A full or partial start: NaN marks unknown columns, and values out of bounds (an error to HiGHS) are left out."""
+    known = np.flatnonzero((x >= program.lower) & (x <= program.upper)).astype(np.int32)
+    if len(known):
+        check(highs.setSolution(len(known), known, x[known]), "take the warm start")
+
+
+def run_watched(
+    highs: Any, program: Program, run: Run, report: Callable[[Any], None], hooks: Hooks | None = None
+) -> Any:
+    """Run HiGHS with progress, stop requests and proposed incumbents through its callbacks; its HighsStatus.
+
+    An exception in a user's callback must not unwind through HiGHS: it is kept and raised once HiGHS has returned.
+    """
+    failure: list[BaseException] = []
+
+    def guarded(event: Any, action: Callable[[], None]) -> None:
+        try:
+            if not failure:
+                action()
+        except BaseException as err:
+            failure.append(err)
+        if failure or run.stop() is not None:
+            event.interrupt()
+
+    def offer(event: Any, propose: Callable[[Array | None], Array | None]) -> None:
+        point = propose(None)
+        if point is not None:
+            event.data_in.setSolution(np.asarray(point, dtype=np.float64))
+
+    def on_mip(event: Any) -> None:
+        guarded(event, lambda: report(event.data_out))
+
+    def on_iteration(event: Any) -> None:
+        guarded(event, lambda: None)
+
+    watched = [(highs.cbSimplexInterrupt, on_iteration), (highs.cbIpmInterrupt, on_iteration)]
+    if program.is_integer:
+        watched = [(highs.cbMipInterrupt, on_mip), (highs.cbMipImprovingSolution, on_mip)]
+        if hooks is not None and hooks.incumbent is not None:
+            propose = hooks.incumbent
+            watched.append((highs.cbMipUserSolution, lambda event: guarded(event, lambda: offer(event, propose))))
+    for source, listener in watched:
+        source.subscribe(listener)
+    try:
+        ran = highs.run()
+    finally:
+        for source, listener in watched:
+            source.unsubscribe(listener)
+    if failure:
+        raise failure[0]
+    return ran
 
 
 _threads_in_use: int | None = None

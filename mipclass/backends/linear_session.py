@@ -32,30 +32,34 @@ class LinearSession:
     2.0
     """
 
-    def __init__(self, program: Program, *, presolve: str = "off", options: dict[str, Any] | None = None) -> None:
+    def __init__(self, program: Program, *, presolve: str = "off") -> None:
         if program.is_integer or program.Q is not None:
             raise HighsError(f"a LinearSession holds an LP; program {program.name!r} is a {program.kind}.")
         self._program = program
         self._costs, self._constant = np.array(program.c), program.constant
         self._highs = load(program)
         set_threads(self._highs, 1)
-        for name, value in {"presolve": presolve, "solver": "simplex", **(options or {})}.items():
+        for name, value in {"presolve": presolve, "solver": "simplex"}.items():
             check(self._highs.setOptionValue(name, value), f"accept option {name!r} = {value!r}")
 
     def set_costs(self, columns: ArrayLike, costs: ArrayLike) -> None:
+        """Replace the costs of these columns."""
         index, values = _index(columns), np.asarray(costs, np.float64)
         self._costs[index] = values
         check(self._highs.changeColsCost(len(index), index, values), "change costs")
 
     def set_column_bounds(self, columns: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Replace the bounds of these columns; a single number serves them all."""
         index = _index(columns)
         check(self._highs.changeColsBounds(len(index), index, *_pair(index, lower, upper)), "change column bounds")
 
     def set_row_bounds(self, rows: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Replace the sides of these rows; a row with two infinite sides is switched off."""
         index = _index(rows)
         check(self._highs.changeRowsBounds(len(index), index, *_pair(index, lower, upper)), "change row bounds")
 
     def add_rows(self, A: Any, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Append the rows lower <= A x <= upper; the basis is kept."""
         rows = sp.csr_array(A)
         index = np.arange(rows.shape[0])
         check(
@@ -68,25 +72,6 @@ class LinearSession:
                 rows.data.astype(np.float64),
             ),
             "add rows",
-        )
-
-    def add_columns(self, costs: ArrayLike, lower: ArrayLike, upper: ArrayLike, A: Any) -> None:
-        """New columns; A has one row for each new column (its entries in the session's rows)."""
-        columns = sp.csr_array(A)
-        index = np.arange(columns.shape[0])
-        costs = np.asarray(costs, np.float64)
-        self._costs = np.concatenate([self._costs, costs])
-        check(
-            self._highs.addCols(
-                columns.shape[0],
-                costs,
-                *_pair(index, lower, upper),
-                columns.nnz,
-                columns.indptr.astype(np.int32),
-                columns.indices.astype(np.int32),
-                columns.data.astype(np.float64),
-            ),
-            "add columns",
         )
 
     def solve(self, run: Run | None = None) -> Solution:
@@ -118,12 +103,6 @@ class LinearSession:
             row_duals=np.array(solution.row_dual),
             column_duals=np.array(solution.col_dual),
         )
-
-    def basis(self) -> Any:
-        return self._highs.getBasis()
-
-    def set_basis(self, basis: Any) -> None:
-        check(self._highs.setBasis(basis), "take the basis")
 
 
 def _index(positions: ArrayLike) -> NDArray[np.int32]:

@@ -17,7 +17,7 @@ from ..modelling.program import Feature, Program
 from ..protocol.options import Option, Options, number
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Solution, without_objective
+from .base import Backend, Solution, infeasible_or_unbounded
 from .kkt import Residuals, residuals
 
 STATUS = {
@@ -33,9 +33,17 @@ STATUS = {
     "OSQP_SIGINT": Status.INTERRUPTED,
     "OSQP_UNSOLVED": Status.NUMERICAL_ERROR,
 }
-ACCURACY = 1e-6  # what an answer must reach, measured by kkt.residuals
+ACCURACY = 1e-6
+"""What an answer must reach, measured by kkt.residuals."""
+UNPOLISHED_ACCURACY = 1e-8
+"""What an answer must reach whose polish failed."""
+TOLERANCES = (ACCURACY, 1e-9)
+"""What OSQP is asked for, first and, where the answer is not believed, again."""
+CHUNK = 2000
+"""Iterations between two looks at the clock and the callback."""
+ITERATIONS = 200_000
+"""Most iterations unless the user gives another limit."""
 _POLISHED = 1  # OSQPInfo.status_polish of a successful polish
-_CHUNK = 2000  # iterations between two looks at the clock and the callback
 
 
 class OsqpBackend(Backend):
@@ -47,29 +55,30 @@ class OsqpBackend(Backend):
     distribution: ClassVar[str] = "osqp"
     promise: ClassVar[str] = "proven to 1e-6: polished, residuals recomputed; a rough answer is never called solved"
     options: ClassVar[Options] = {
-        "iteration_limit": Option(200_000, "most ADMM iterations", number(1, integer=True)),
+        "iteration_limit": Option(ITERATIONS, "most ADMM iterations", number(1, integer=True)),
         "osqp": Option({}, "settings passed to OSQP as they are, by OSQP's own names"),
     }
 
-    def solve(self, program: Program, run: Run) -> Solution:
-        rows = _Rows(program)
-        limit = run.options.get("iteration_limit", 200_000)
+    def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
+        """See `Backend.solve`; columns that the start leaves open begin at 0."""
+        rows = _Constraints(program)
+        limit = run.options.get("iteration_limit", ITERATIONS)
         iterations = 0
         answer: Any = None
         # A polish can fail for want of accuracy or for want of anything to improve; a tighter run settles which.
-        for tolerance in (ACCURACY, 1e-9):
+        for tolerance in TOLERANCES:
             solver = _set_up(program, rows, tolerance, run)
             if answer is not None:
                 solver.warm_start(x=answer.x, y=answer.y)
-            elif run.warm_start is not None and "x" in run.warm_start:
-                solver.warm_start(x=np.nan_to_num(run.warm_start["x"]))
+            elif start is not None:
+                solver.warm_start(x=np.nan_to_num(start))
             answer, status, iterations = _iterate(solver, run, iterations, limit)
             if status is not Status.OPTIMAL:
-                return self._unsolved(program, rows, answer, status, iterations)
+                return self._unsolved(program, run, rows, answer, status, iterations)
             row_duals, column_duals = rows.split(-answer.y)
             got = residuals(program, answer.x, row_duals, column_duals)
             polished = answer.info.status_polish == _POLISHED
-            if got.worst <= (ACCURACY if polished else 1e-8):
+            if got.worst <= (ACCURACY if polished else UNPOLISHED_ACCURACY):
                 objective = program.objective(answer.x)
                 run.report(objective=objective, bound=objective, iterations=iterations)
                 return Solution(
@@ -84,10 +93,11 @@ class OsqpBackend(Backend):
                 )
         return self._rough(program, answer, Status.NUMERICAL_ERROR, iterations, got)
 
-    def _unsolved(self, program: Program, rows: _Rows, answer: Any, status: Status, iterations: int) -> Solution:
-        if status is Status.UNBOUNDED and program.c.any():
-            bare = self.solve(without_objective(program), Run.quiet())
-            status = Status.INFEASIBLE if bare.status is Status.INFEASIBLE else status
+    def _unsolved(
+        self, program: Program, run: Run, rows: _Constraints, answer: Any, status: Status, iterations: int
+    ) -> Solution:
+        if status is Status.UNBOUNDED:  # OSQP says so of infeasible programs too
+            status = infeasible_or_unbounded(self.solve, program, run, otherwise=status).status
         if status in (Status.INFEASIBLE, Status.UNBOUNDED):
             bound = float("inf") if status is Status.INFEASIBLE else None
             return Solution(status, answer.info.status, bound=bound, iterations=iterations)
@@ -116,7 +126,7 @@ def _advice() -> str:
     )
 
 
-class _Rows:
+class _Constraints:
     """OSQP's one kind of constraint l <= Ax <= u: the rows, then the columns that have a bound."""
 
     def __init__(self, program: Program) -> None:
@@ -133,7 +143,7 @@ class _Rows:
         return duals[: self._m], column_duals
 
 
-def _set_up(program: Program, rows: _Rows, tolerance: float, run: Run) -> Any:
+def _set_up(program: Program, rows: _Constraints, tolerance: float, run: Run) -> Any:
     import osqp
 
     solver = osqp.OSQP()
@@ -143,7 +153,7 @@ def _set_up(program: Program, rows: _Rows, tolerance: float, run: Run) -> Any:
         "eps_rel": tolerance,
         "polishing": True,
         "polish_refine_iter": 10,
-        "max_iter": _CHUNK,
+        "max_iter": CHUNK,
     }
     P = sp.csc_matrix(sp.triu(program.Q if program.Q is not None else sp.csc_array(program.A.shape[1:] * 2)))
     solver.setup(P, np.array(program.c), rows.A, rows.lower, rows.upper, **settings | run.options.get("osqp", {}))
@@ -153,7 +163,7 @@ def _set_up(program: Program, rows: _Rows, tolerance: float, run: Run) -> Any:
 def _iterate(solver: Any, run: Run, iterations: int, limit: int) -> tuple[Any, Status, int]:
     """Run in chunks, each from where the last stopped, so that limits and callbacks are looked at in between."""
     while True:
-        settings: dict[str, Any] = {"max_iter": max(1, min(_CHUNK, limit - iterations))}
+        settings: dict[str, Any] = {"max_iter": max(1, min(CHUNK, limit - iterations))}
         if run.time_limit is not None:
             settings["time_limit"] = max(1e-3, run.seconds_left())
         solver.update_settings(**settings)
@@ -161,7 +171,7 @@ def _iterate(solver: Any, run: Run, iterations: int, limit: int) -> tuple[Any, S
         iterations += answer.info.iter
         status = STATUS[_status_name(answer.info.status_val)]
         if status is Status.INTERRUPTED:
-            run.interrupted = True
+            run.interrupt()
         if status is not Status.ITERATION_LIMIT or iterations >= limit:
             return answer, status, iterations
         run.report(iterations=iterations, primal_residual=answer.info.prim_res, dual_residual=answer.info.dual_res)

@@ -14,7 +14,6 @@ Mathematical Programming 36 (1986) 307-339.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,17 +27,26 @@ from ..protocol.hooks import Hooks
 from ..protocol.result import Status, relative_gap
 from ..protocol.run import Run
 from .base import Solution
-from .highs import HighsBackend, configure, give_start, run_watched
-from .highs_object import STATUS, check, end_threads, load
+from .highs_direct import solve_directly
+from .highs_object import STATUS, check, configure, end_threads, give_start, load, run_watched
 from .square_root import square_root
 
-TOLERANCE = 1e-7  # relative gap at which point and bound count as equal; MIP rows hold to 1e-9
-_ROUNDS = 1000
-_GRID = 17
-_MOST_SEEDS = 1000
+TOLERANCE = 1e-7
+"""Relative gap at which point and bound count as equal."""
+ROW_TOLERANCE = 1e-9
+"""Largest violation of a row of the master: well below TOLERANCE, so that a tangent cannot hide the gap."""
+FEASIBLE = 1e-6
+"""Largest violation of a point that becomes the incumbent; HiGHS's own tolerance for a MIP."""
+ROUNDS = 1000
+"""Most masters in a row before the search ends with status iteration_limit."""
+GRID = 17
+"""First tangents per square, at equal distances over the square's range."""
+MOST_SEEDS = 1000
+"""Most first tangents in all; a program with more squares starts from the relaxation's tangents alone."""
+_FEASIBLE_POINT = 2  # HighsInfo.primal_solution_status of a feasible point
 
 
-def solve_miqp(program: Program, run: Run) -> Solution:
+def solve_miqp(program: Program, run: Run, start: Array | None = None) -> Solution:
     """Solve a convex MIQP; `extra` holds the number of rounds and tangents."""
     F = square_root(program)
     if F is None:
@@ -46,20 +54,18 @@ def solve_miqp(program: Program, run: Run) -> Solution:
             f"program {program.name!r}: the quadratic objective is not convex, and 'highs' takes convex ones only; use "
             f"solver='scip' (pip install 'mipclass[scip]')."
         )
-    relaxed = HighsBackend().solve(program.replace_with(integer=np.zeros(program.n_columns, bool)), _inner(run))
+    relaxed = solve_directly(program.replace_with(integer=np.zeros(program.n_columns, bool)), run.inner())
     point = _point(relaxed)
     if point is None:
         bound = float("inf") if relaxed.status is Status.INFEASIBLE else None
         return Solution(run.stop() or relaxed.status, f"relaxation: {relaxed.raw_status}", bound=bound)
-    search = _Search(program, F, run)
+    search = _OuterApproximation(program, F, run)
     if relaxed.x is not None:
         search.raise_bound(relaxed.bound)
     search.add_tangents(search.F @ point)
     search.seed_tangents()
-    if run.warm_start is not None and "x" in run.warm_start:
-        start = run.warm_start["x"]
-        if np.isfinite(start[program.integer]).all():
-            search.fix_and_polish(start)
+    if start is not None and np.isfinite(start[program.integer]).all():
+        search.fix_and_polish(start)
     try:
         return search.loop()
     finally:
@@ -73,12 +79,7 @@ def _point(solution: Solution) -> Array | None:
     return solution.x if solution.x is not None else rough
 
 
-def _inner(run: Run) -> Run:
-    """A quiet Run with what is left of the time."""
-    return Run.quiet(seed=run.seed, time_limit=None if run.time_limit is None else max(1e-3, run.seconds_left()))
-
-
-class _Search:
+class _OuterApproximation:
     """The MIP master with its tangents, the best point and the best bound of one solve."""
 
     def __init__(self, program: Program, F: sp.csr_array, run: Run) -> None:
@@ -91,10 +92,10 @@ class _Search:
         self.seen: set[bytes] = set()
         self.master = _master(program, F)
         self.highs = load(self.master)
-        configure(self.highs, replace(run, options=run.options | {"feasibility_tolerance": 1e-9}))
+        configure(self.highs, run, run.options | {"feasibility_tolerance": ROW_TOLERANCE})
 
     def loop(self) -> Solution:
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             stopped = self.run.stop()
             if stopped is not None:
                 return self.answer(stopped, "stopped")
@@ -115,7 +116,7 @@ class _Search:
             if again:
                 # The tangents at this assignment's best point are in the master, which still prefers it.
                 return self.answer(Status.OPTIMAL, "optimal, to the accuracy of the QP solver")
-        return self.answer(Status.ITERATION_LIMIT, f"{_ROUNDS} rounds")
+        return self.answer(Status.ITERATION_LIMIT, f"{ROUNDS} rounds")
 
     def solve_master(self) -> tuple[Status, Array | None]:
         """One master to the full gap: rounds that stop early cost nearly as much and need more successors."""
@@ -137,13 +138,23 @@ class _Search:
         status = STATUS[highs.getModelStatus().name] if ran.name != "kError" else Status.NUMERICAL_ERROR
         if status is Status.INTERRUPTED:
             status = run.stop() or status
+        if highs.getModelStatus().name == "kUnboundedOrInfeasible" and self._is_infeasible():
+            status = Status.INFEASIBLE
         info = highs.getInfo()
         self.nodes += max(0, int(info.mip_node_count))
         self.iterations += max(0, int(info.simplex_iteration_count))
         if status not in (Status.INFEASIBLE, Status.NUMERICAL_ERROR, Status.UNBOUNDED):
             self.raise_bound(float(info.mip_dual_bound))
-        has_point = info.primal_solution_status == 2 and status not in (Status.INFEASIBLE, Status.NUMERICAL_ERROR)
+        has_point = info.primal_solution_status == _FEASIBLE_POINT and status not in (
+            Status.INFEASIBLE,
+            Status.NUMERICAL_ERROR,
+        )
         return status, np.array(highs.getSolution().col_value)[: self.program.n_columns] if has_point else None
+
+    def _is_infeasible(self) -> bool:
+        """Whether no point satisfies the rows, whatever the objective."""
+        bare = self.program.replace_with(c=np.zeros(self.program.n_columns), Q=None)
+        return solve_directly(bare, self.run.inner()).status is Status.INFEASIBLE
 
     def hooks(self) -> Hooks | None:
         """The user's proposals, lifted into the master's columns."""
@@ -168,9 +179,9 @@ class _Search:
             upper=np.where(fixed, whole, self.program.upper),
             integer=np.zeros(len(x), bool),
         )
-        polished = HighsBackend().solve(rest, _inner(self.run))
+        polished = solve_directly(rest, self.run.inner())
         for point in (whole, _point(polished)):
-            if point is None or np.isnan(point).any() or self.program.violation(point) > 1e-6:
+            if point is None or np.isnan(point).any() or self.program.violation(point) > FEASIBLE:
                 continue
             self.add_tangents(self.F @ point)
             objective = self.program.objective(point)
@@ -183,8 +194,8 @@ class _Search:
         positive, negative = self.F.maximum(0), self.F.minimum(0)
         with np.errstate(invalid="ignore"):
             low, high = positive @ lower + negative @ upper, positive @ upper + negative @ lower
-        if self.k * _GRID <= _MOST_SEEDS and np.isfinite(low).all() and np.isfinite(high).all():
-            for share in np.linspace(0.0, 1.0, _GRID):
+        if self.k * GRID <= MOST_SEEDS and np.isfinite(low).all() and np.isfinite(high).all():
+            for share in np.linspace(0.0, 1.0, GRID):
                 self.add_tangents(low + share * (high - low))
 
     def add_tangents(self, v: Array) -> None:

@@ -13,7 +13,7 @@ from ..modelling.program import Feature, Program
 from ..protocol.options import Option, Options, number, one_of
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Solution, without_objective
+from .base import Backend, Solution, infeasible_or_unbounded
 from .kkt import checked_solution, proves_infeasible
 
 STATUS = {
@@ -25,9 +25,15 @@ STATUS = {
     "PIQP_UNSOLVED": Status.NUMERICAL_ERROR,
     "PIQP_INVALID_SETTINGS": Status.NUMERICAL_ERROR,
 }
-ACCURACY = 1e-6  # what a "solved" must reach, measured by kkt.residuals
+ACCURACY = 1e-6
+"""What a "solved" must reach, measured by kkt.residuals."""
+AIM_ABSOLUTE, AIM_RELATIVE = 1e-9, 1e-10
+"""What PIQP is asked for: far below ACCURACY, since its residuals are of its scaled program."""
+ITERATIONS = 250
+"""Most iterations unless the user gives another limit."""
 ADVICE = "Scale the data (a StandardScaler), or use solver='highs' or 'cvxpy:CLARABEL'."
-_DENSE = 0.2  # share of nonzeros in Q from which the dense factorisation is the faster one
+DENSE = 0.2
+"""Fraction of nonzeros in Q from which the dense factorisation is the faster one."""
 
 
 class PiqpBackend(Backend):
@@ -40,18 +46,19 @@ class PiqpBackend(Backend):
     extra: ClassVar[str | None] = "piqp"
     promise: ClassVar[str] = "proven to 1e-6: residuals recomputed from the program"
     options: ClassVar[Options] = {
-        "iteration_limit": Option(250, "most interior-point iterations", number(1, integer=True)),
+        "iteration_limit": Option(ITERATIONS, "most interior-point iterations", number(1, integer=True)),
         "linear_algebra": Option("choose", "which factorisation", one_of("choose", "dense", "sparse")),
         "piqp": Option({}, "settings passed to PIQP as they are, by PIQP's own names"),
     }
 
-    def solve(self, program: Program, run: Run) -> Solution:
+    def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
+        """See `Backend.solve`; an interior-point method has no use for a start."""
         if program.n_columns == 0:
             return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
         stopped = run.stop()
         if stopped is not None:
             return Solution(stopped, "stopped before the first iteration")
-        rows = _Rows(program)
+        rows = _RowKinds(program)
         solver = _set_up(program, rows, run)
         limit, by_clock = _iteration_limit(solver, run)
         solver.settings.max_iter = limit
@@ -66,9 +73,8 @@ class PiqpBackend(Backend):
                 program, x, duals, raw.name, run, accuracy=ACCURACY, advice=ADVICE, iterations=iterations
             )
         words = raw.name
-        if status is Status.UNBOUNDED and program.c.any():
-            bare = self.solve(without_objective(program), Run.quiet())
-            status = Status.INFEASIBLE if bare.status is Status.INFEASIBLE else status
+        if status is Status.UNBOUNDED:  # PIQP says so of infeasible programs too
+            status = infeasible_or_unbounded(self.solve, program, run, otherwise=status).status
         if status is not Status.UNBOUNDED and proves_infeasible(program, *_duals(program, rows, solver.result)):
             # PIQP often runs to its iteration limit here, its multipliers growing along a proof of infeasibility.
             status, words = Status.INFEASIBLE, f"{raw.name}; its multipliers prove infeasibility"
@@ -76,7 +82,7 @@ class PiqpBackend(Backend):
         return Solution(status, words, bound=bound, iterations=iterations)
 
 
-class _Rows:
+class _RowKinds:
     """PIQP's two kinds of rows, as positions; rows without a finite side (it prints about each) are left out."""
 
     def __init__(self, program: Program) -> None:
@@ -85,23 +91,22 @@ class _Rows:
         self.equal, self.inequal = np.flatnonzero(equal), np.flatnonzero(~equal & bounded)
 
 
-def _set_up(program: Program, rows: _Rows, run: Run) -> Any:
+def _set_up(program: Program, rows: _RowKinds, run: Run) -> Any:
     import piqp
 
     n = program.n_columns
     share = 0.0 if program.Q is None else program.Q.nnz / n**2
     wanted = run.options.get("linear_algebra", "choose")
-    dense = wanted == "dense" or (wanted == "choose" and share >= _DENSE)
+    dense = wanted == "dense" or (wanted == "choose" and share >= DENSE)
     solver = piqp.DenseSolver() if dense else piqp.SparseSolver()
-    settings: dict[str, Any] = {"verbose": False, "eps_abs": 1e-9, "eps_rel": 1e-10, "check_duality_gap": True}
-    settings |= {"eps_duality_gap_abs": 1e-9, "eps_duality_gap_rel": 1e-10}
+    settings: dict[str, Any] = {"verbose": False, "eps_abs": AIM_ABSOLUTE, "eps_rel": AIM_RELATIVE}
+    settings |= {"check_duality_gap": True, "eps_duality_gap_abs": AIM_ABSOLUTE, "eps_duality_gap_rel": AIM_RELATIVE}
     for name, value in (settings | run.options.get("piqp", {})).items():
         setattr(solver.settings, name, value)
 
     def matrix(M: Any) -> Any:
-        return (
-            np.asfortranarray(M.toarray()) if dense else sp.csc_matrix(M, copy=True)
-        )  # PIQP wants to be able to write
+        # A copy, because PIQP wants to be able to write.
+        return np.asfortranarray(M.toarray()) if dense else sp.csc_matrix(M, copy=True)
 
     Q = program.Q if program.Q is not None else sp.csc_array((n, n))
     solver.setup(
@@ -120,7 +125,7 @@ def _set_up(program: Program, rows: _Rows, run: Run) -> Any:
 
 def _iteration_limit(solver: Any, run: Run) -> tuple[int, bool]:
     """PIQP knows no clock: under a time limit, time one iteration and allow as many as fit. (limit, set by the clock)"""
-    limit = int(run.options.get("iteration_limit", 250))
+    limit = int(run.options.get("iteration_limit", ITERATIONS))
     if run.time_limit is None:
         return limit, False
     solver.settings.max_iter = 1
@@ -130,7 +135,7 @@ def _iteration_limit(solver: Any, run: Run) -> tuple[int, bool]:
     return max(1, min(limit, fit)), fit < limit
 
 
-def _duals(program: Program, rows: _Rows, result: Any) -> tuple[Array, Array]:
+def _duals(program: Program, rows: _RowKinds, result: Any) -> tuple[Array, Array]:
     """PIQP has Qx + c + A'y + G'(z_u - z_l) + z_bu - z_bl = 0."""
     row_duals: Array = np.zeros(program.n_rows)
     row_duals[rows.equal] = -np.array(result.y)

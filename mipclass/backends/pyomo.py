@@ -21,7 +21,7 @@ from ..modelling.program import Feature, Program
 from ..protocol.options import Option, Options
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Family, Solution, StoppedBuilding, keep_building
+from .base import Backend, Family, Solution, StoppedBuilding, infeasible_or_unbounded, keep_building
 from .kkt import residuals
 
 STATUS = {
@@ -31,7 +31,6 @@ STATUS = {
     "feasible": Status.ITERATION_LIMIT,
     "infeasible": Status.INFEASIBLE,
     "unbounded": Status.UNBOUNDED,
-    "infeasibleOrUnbounded": Status.INFEASIBLE,  # only after a run without objective found no point either
     "maxTimeLimit": Status.TIME_LIMIT,
     "maxIterations": Status.ITERATION_LIMIT,
     "maxEvaluations": Status.NODE_LIMIT,
@@ -49,8 +48,12 @@ STATUS = {
     "other": Status.NUMERICAL_ERROR,
     "unknown": Status.NUMERICAL_ERROR,
 }
-ACCURACY = 1e-6  # what multipliers must reach to be handed on, measured by kkt.residuals
-ROUGH = 1e-4  # a point whose multipliers are this far off is not an optimum, whatever the solver says
+ACCURACY = 1e-6
+"""What multipliers must reach to be handed on, measured by kkt.residuals."""
+ROUGH = 1e-4
+"""A point whose multipliers are this far off is not an optimum, whatever the solver says."""
+FEASIBLE = 1e-5
+"""Largest violation of a point, relative to its size; beyond it the point is dropped."""
 _LINEAR = frozenset({Feature.LP, Feature.MIP})
 _ALL = frozenset({Feature.LP, Feature.QP, Feature.MIP, Feature.MIQP})
 # What each solver takes through Pyomo. One that is not listed is offered LPs and MIPs.
@@ -141,7 +144,8 @@ class PyomoBackend(Backend):
         "pyomo": Option({}, "the solver's own options, passed on as they are"),
     }
 
-    def solve(self, program: Program, run: Run) -> Solution:
+    def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
+        """See `Backend.solve`; the start is left out, since few of Pyomo's solvers take one."""
         if program.n_columns == 0:
             return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
         if _has_impossible_empty_row(program):
@@ -154,7 +158,7 @@ class PyomoBackend(Backend):
             return Solution(stopped.status, "stopped while the model was built")
         raw, results = self._call(model, program, run)
         if raw == "infeasibleOrUnbounded":
-            raw = "unbounded" if self._is_feasible(program, run) else "infeasible"
+            return infeasible_or_unbounded(self.solve, program, run, Status.NUMERICAL_ERROR, **run.options)
         status = STATUS[raw.partition(":")[0]]
         if raw == "feasible" and run.stop() is not None:  # glpk's word for a limit
             status = Status.TIME_LIMIT
@@ -185,18 +189,13 @@ class PyomoBackend(Backend):
                 return f"error: {err}", None
         return str(results.solver.termination_condition), results
 
-    def _is_feasible(self, program: Program, run: Run) -> bool:
-        """Without the objective, 'infeasible or unbounded' leaves only one of the two."""
-        bare = program.replace_with(c=np.zeros(program.n_columns), Q=None)
-        return self._call(build(bare, Run.quiet(), with_duals=False), bare, run)[0] == "optimal"
-
     def _read(
         self, program: Program, model: Any, results: Any, raw: str, status: Status, run: Run, with_duals: bool
     ) -> Solution:
         x = np.array([np.nan if v.value is None else v.value for v in model.x.values()], dtype=np.float64)
         x = np.where(np.isnan(x), np.clip(0.0, program.lower, program.upper), x)  # columns that no row or cost mentions
         violation = program.violation(x) / max(1.0, float(np.abs(x).max()))
-        if violation > 1e-5:
+        if violation > FEASIBLE:
             kept = Status.NUMERICAL_ERROR if status is Status.OPTIMAL else status
             return Solution(kept, f"{raw}; its point violates the program by {violation:.1e}")
         objective = program.objective(x)

@@ -18,15 +18,14 @@ from ..protocol.hooks import check_hooks
 from ..protocol.options import Option, Options, number, optional
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Solution, StoppedBuilding, keep_building
-from .square_root import square_root
+from .base import Backend, Solution, StoppedBuilding, infeasible_or_unbounded, keep_building
+from .square_root import half_square, square_root
 
 STATUS = {
     "optimal": Status.OPTIMAL,
     "gaplimit": Status.OPTIMAL,  # closed to the gap that was asked for
     "infeasible": Status.INFEASIBLE,
     "unbounded": Status.UNBOUNDED,
-    "inforunbd": Status.INFEASIBLE,  # only after a run without objective found no point either
     "timelimit": Status.TIME_LIMIT,
     "nodelimit": Status.NODE_LIMIT,
     "totalnodelimit": Status.NODE_LIMIT,
@@ -40,9 +39,13 @@ STATUS = {
     "memlimit": Status.NUMERICAL_ERROR,
     "unknown": Status.NUMERICAL_ERROR,
 }
-QP_ACCURACY = 1e-5  # how far a quadratic program's point may be from SCIP's own bound
+QP_ACCURACY = 1e-5
+"""Largest relative distance of a quadratic program's objective from SCIP's own bound; beyond it the answer is called rough."""
 ADVICE = "Scale the data (a StandardScaler) or tighten options={'feasibility_tolerance': ...}."
-_EXPONENT = 20.0  # SCIP's infinity is 1e20
+INFINITY = 1e20
+"""What SCIP takes for infinity."""
+FEASIBILITY_TOLERANCE = 1e-6
+"""SCIP's own default: the largest accepted violation of a row, relative to the row's size."""
 
 
 class ScipBackend(Backend):
@@ -56,12 +59,15 @@ class ScipBackend(Backend):
     hooks: ClassVar[frozenset[str]] = frozenset({"incumbent", "separate", "propagate", "branch"})
     options: ClassVar[Options] = {
         "node_limit": Option(None, "most nodes of the search", optional(number(1, integer=True))),
-        "feasibility_tolerance": Option(1e-6, "largest accepted violation of a row", number(1e-10, 1e-2)),
+        "feasibility_tolerance": Option(
+            FEASIBILITY_TOLERANCE, "largest accepted violation of a row", number(1e-10, 1e-2)
+        ),
         "hooks": Option(None, "Hooks: rules for incumbents, lazy cuts, propagation and branching", check_hooks),
         "scip": Option({}, "parameters passed to SCIP as they are, by SCIP's own names"),
     }
 
-    def solve(self, program: Program, run: Run) -> Solution:
+    def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
+        """See `Backend.solve`."""
         from .scip_hooks import attach
 
         try:
@@ -70,14 +76,14 @@ class ScipBackend(Backend):
             return Solution(stopped.status, "stopped while the model was built")
         _configure(model, run)
         plugins = attach(model, program, columns, run, run.options.get("hooks"))
-        if run.warm_start is not None and "x" in run.warm_start:
-            _give_start(model, program, columns, run.warm_start["x"])
+        if start is not None:
+            _give_start(model, program, columns, start)
         model.optimize()
         if plugins.failure is not None:
             raise plugins.failure
         raw = model.getStatus()
-        if raw == "inforunbd" and _is_feasible(program):
-            raw = "unbounded"
+        if raw == "inforunbd":
+            return infeasible_or_unbounded(self.solve, program, run, otherwise=Status.NUMERICAL_ERROR)
         return _read(model, program, columns, raw, run)
 
 
@@ -145,12 +151,7 @@ def _half_square_expression(model: Any, program: Program, columns: list[Any]) ->
 
 
 def _infinite_as_none(bounds: Array) -> list[float | None]:
-    return [value if abs(value) < 10.0**_EXPONENT else None for value in bounds.tolist()]
-
-
-def half_square(program: Program, x: Array) -> float:
-    """1/2 x'Qx, the value of the variable that stands for the quadratic part."""
-    return 0.0 if program.Q is None else 0.5 * float(x @ (program.Q @ x))
+    return [value if abs(value) < INFINITY else None for value in bounds.tolist()]
 
 
 def _configure(model: Any, run: Run) -> None:
@@ -159,7 +160,7 @@ def _configure(model: Any, run: Run) -> None:
         "randomization/randomseedshift": run.seed % (2**31),
         "limits/gap": run.gap,
         "misc/catchctrlc": False,  # Python's own handler is asked between events, and prints nothing
-        "numerics/feastol": options.get("feasibility_tolerance", 1e-6),
+        "numerics/feastol": options.get("feasibility_tolerance", FEASIBILITY_TOLERANCE),
     }
     if run.time_limit is not None:
         settings["limits/time"] = max(0.0, run.seconds_left())
@@ -183,13 +184,6 @@ def _give_start(model: Any, program: Program, columns: list[Any], x: Array) -> N
     if program.Q is not None and known.all():
         model.setSolVal(start, columns[-1], half_square(program, x))
     model.addSol(start)
-
-
-def _is_feasible(program: Program) -> bool:
-    """SCIP can say 'infeasible or unbounded'; without the objective only one of the two is left."""
-    model, _ = load(program.replace_with(c=np.zeros(program.n_columns), Q=None), Run.quiet())
-    model.optimize()
-    return int(model.getNSols()) > 0
 
 
 def _read(model: Any, program: Program, columns: list[Any], raw: str, run: Run) -> Solution:

@@ -27,7 +27,7 @@ from ..arrays import Array
 from ..modelling.program import Program
 from ..protocol.hooks import Cut, Hooks
 from ..protocol.run import Run
-from .scip import half_square
+from .square_root import half_square
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from ..modelling.blocks import Block
 from ..modelling.problem import AsStated
 from ..modelling.program import Program
 from ..protocol.result import Values
-from ..reductions.indicator_to_bigm import IndicatorToBigM
+from ..reductions.chain import NO_INDICATORS, road_to
 
 # -- to CVXPY ---------------------------------------------------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ def to_cvxpy(program: Program) -> Any:
     """
     import cvxpy
 
-    program, _ = IndicatorToBigM().apply(program)
+    program, _ = road_to(NO_INDICATORS).apply(program)
     variables = [_variable(program, block) for block in program.variables]
     flat = [cvxpy.vec(v, order="C") if v.ndim != 1 else v for v in variables]
     constraints = []

@@ -20,9 +20,12 @@ from ..arrays import Array
 from ..errors import InvalidInputError, UnsupportedProgramError
 from ..modelling.blocks import Block
 from ..modelling.problem import AsStated
-from ..modelling.program import Program
+from ..modelling.program import Feature, Program
 from ..protocol.result import Values
-from ..reductions.indicator_to_bigm import IndicatorToBigM
+from ..reductions.chain import NO_INDICATORS, road_to
+
+INDICATORS = {"bigm": NO_INDICATORS, "gdp": frozenset(Feature)}
+"""How indicator rows are handed over -> what the Pyomo model then holds."""
 
 # -- to Pyomo ---------------------------------------------------------------------------------------------------------------
 
@@ -35,10 +38,9 @@ def to_pyomo(program: Program, *, indicators: str = "bigm") -> Any:
     """
     import pyomo.environ as pyo
 
-    if indicators not in ("bigm", "gdp"):
+    if indicators not in INDICATORS:
         raise InvalidInputError(f"indicators must be 'bigm' or 'gdp'; got {indicators!r}.")
-    if indicators == "bigm":
-        program, _ = IndicatorToBigM().apply(program)
+    program, _ = road_to(INDICATORS[indicators]).apply(program)
     model = pyo.ConcreteModel(name=program.name)
     model.objective = pyo.Objective(expr=0.0, sense=pyo.minimize)  # first, so that nothing else takes its name
     columns: list[Any] = []

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..errors import InvalidInputError
-from ..modelling.program import Program
+from ..modelling.program import Feature, Program
+from ..reductions.chain import NO_INDICATORS, Chain, road_to
 from ..reductions.constant_to_column import COLUMN, ConstantToColumn
-from ..reductions.indicator_to_bigm import IndicatorToBigM
 from ..reductions.ranged_to_pairs import RangedToPairs
 from .names import NO_ROWS, OBJECTIVE, legal_names
 
-INDICATORS = ("bigm", "native")
+INDICATORS = {"bigm": NO_INDICATORS, "native": frozenset(Feature)}
+"""How indicator rows are written -> what the file then holds."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +36,21 @@ class Portable:
 
 
 def portable(program: Program, indicators: str = "bigm") -> Portable:
+    """The program as it is written, with indicator rows as big-M rows ("bigm") or as they are ("native")."""
     if indicators not in INDICATORS:
         raise InvalidInputError(f"indicators must be 'bigm' or 'native'; got {indicators!r}.")
     if not program.n_columns:
         raise InvalidInputError(f"program {program.name!r} has no columns; there is nothing to write.")
-    described = program if indicators == "native" else IndicatorToBigM().apply(program)[0]
-    paired, receipt = RangedToPairs().apply(described)
-    written, _ = ConstantToColumn().apply(paired)
+    described, _ = road_to(INDICATORS[indicators]).apply(program)
+    written, receipt = Chain([RangedToPairs(), ConstantToColumn()]).apply(described)
     columns = legal_names(described.variables, taken={COLUMN})
     columns += [COLUMN] * (written.n_columns - described.n_columns)
     return Portable(
         program=written,
         described=described,
         columns=columns,
-        rows=legal_names(paired.rows, taken={OBJECTIVE, NO_ROWS}),
-        upper_side_of=np.asarray(receipt.row_origin[described.n_rows :]).tolist(),
+        rows=legal_names(written.rows, taken={OBJECTIVE, NO_ROWS}),
+        upper_side_of=receipt.row_origin[described.n_rows :].tolist(),
         indicators=indicators if len(program.indicators) else "none",
     )
 
@@ -68,4 +67,5 @@ def remarks(content: Portable) -> list[str]:
 
 
 def widest(names: list[str]) -> int:
+    """The length of the longest name, at least 1."""
     return max(map(len, names), default=1)

@@ -8,11 +8,15 @@ from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 Claim = Literal["proven", "local", "heuristic", "none"]
-Values = dict[str, NDArray[np.float64]]
+"""What a point is worth: a proven optimum, a local optimum, a good point, or there is none."""
+Values = dict[str, Array]
+"""Arrays by name, e.g. "w" and "b"."""
 Trace = list[tuple[float, float | None, float | None]]
+"""(seconds, objective, bound), a new entry whenever one of the two improved."""
 
 
 class Status(StrEnum):
@@ -95,16 +99,12 @@ class Result:
 
     @property
     def gap(self) -> float | None:
+        """The relative gap between objective and bound; None without both."""
         return relative_gap(self.objective, self.bound)
 
     @property
-    def absolute_gap(self) -> float | None:
-        if self.objective is None or self.bound is None:
-            return None
-        return max(0.0, self.objective - self.bound)
-
-    @property
     def has_point(self) -> bool:
+        """Whether there is a point at all, proven or not."""
         return bool(self.values)
 
     def __str__(self) -> str:

@@ -27,10 +27,14 @@ class Event:
 
     @property
     def gap(self) -> float | None:
+        """The relative gap between objective and bound; None without both."""
         return relative_gap(self.objective, self.bound)
 
 
 Callback = Callable[[Event], Any]
+"""Called with each Event; only the answer False stops the solve."""
+LINE_SECONDS_TERMINAL, LINE_SECONDS_FILE = 0.1, 1.0
+"""Least seconds between two progress lines: rewritten in place on a terminal, appended elsewhere."""
 
 
 @dataclass
@@ -38,7 +42,10 @@ class Run:
     """Everything one solve may use. The clock starts when the Run is made, so building counts.
 
     A solver asks `stop()` often (it is cheap) and calls `report(...)` whenever the incumbent, the bound or the effort
-    changed. Neither ever raises for a limit: the solver returns its incumbent with the status that `stop()` gave.
+    changed. Neither ever raises for a limit: the solver returns its incumbent with the status that `stop()` gave. A solve
+    inside this one gets `inner(...)`.
+
+    `warm_start` holds values by name ("w", "b", ...), in the user's units; a backend gets its start as an argument.
     """
 
     time_limit: float | None = None
@@ -73,20 +80,33 @@ class Run:
         """A Run of its own, without callback or progress; inside another solve use `inner`."""
         return cls(time_limit=time_limit, gap=gap, seed=seed, options=options)
 
-    def inner(self, *, time_limit: float | None = None, gap: float = 0.0, **options: Any) -> Run:
+    def inner(
+        self, *, time_limit: float | None = None, gap: float = 0.0, callback: Callback | None = None, **options: Any
+    ) -> Run:
         """A Run for a solve inside this one: its seed, what is left of its time, and its stop requests; nothing is shown.
 
-        `time_limit` may only shorten what is left. Ctrl-C and a callback that said stop end the inner solve as well.
+        time_limit : seconds for the inner solve; it may only shorten what is left.
+        callback : called with the inner solve's events. This Run's own callback is not; Ctrl-C or its answer False end the
+            inner solve all the same.
         """
         left = self.seconds_left() if time_limit is None else min(time_limit, self.seconds_left())
-        run = Run(time_limit=None if left == float("inf") else left, gap=gap, seed=self.seed, options=options)
+        limit = None if left == float("inf") else left
+        run = Run(time_limit=limit, gap=gap, seed=self.seed, callback=callback, options=options)
         run._outer = self
         return run
 
+    def interrupt(self) -> None:
+        """Ask this solve, and those that it is inside of, to stop."""
+        self.interrupted = True
+        if self._outer is not None:
+            self._outer.interrupt()
+
     def seconds(self) -> float:
+        """Seconds since the Run was made."""
         return time.perf_counter() - self._start
 
     def seconds_left(self) -> float:
+        """Seconds until the time limit, at least 0; infinity without a limit."""
         return float("inf") if self.time_limit is None else max(0.0, self.time_limit - self.seconds())
 
     def stop(self) -> Status | None:
@@ -128,6 +148,7 @@ class Run:
             self._meter.write(f"{self.solver}: {words}")
 
     def close(self) -> None:
+        """End the progress line."""
         if self._meter is not None:
             self._meter.close()
 
@@ -141,7 +162,8 @@ class ProgressMeter:
         self._written = False
 
     def show(self, event: Event) -> None:
-        if event.seconds - self._last < (0.1 if self._in_place else 1.0):
+        """Write the event's numbers, unless a line was written a moment ago."""
+        if event.seconds - self._last < (LINE_SECONDS_TERMINAL if self._in_place else LINE_SECONDS_FILE):
             return
         self._last = event.seconds
         parts = [f"{self._solver or 'solve'} {event.seconds:7.1f} s"]
@@ -153,11 +175,13 @@ class ProgressMeter:
         self.write("  ".join(parts))
 
     def write(self, line: str) -> None:
+        """Write the line now."""
         self._written = True
         self._stream.write(f"\r\x1b[K{line}" if self._in_place else f"{line}\n")
         self._stream.flush()
 
     def close(self) -> None:
+        """Leave the line on a terminal and go to the next."""
         if self._in_place and self._written:
             self._stream.write("\n")
             self._stream.flush()

@@ -1,1 +1,1 @@
-"""One reformulation a file, forward and back together."""
+"""Reformulations of programs: one a file, forward and back together, and the chain that joins them."""

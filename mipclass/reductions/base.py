@@ -1,72 +1,119 @@
 """What a reduction is: a program rewritten into one that more solvers take, with the way back.
 
     reduced, receipt = reduction.apply(program)
-    x = reduction.undo(x_of_the_reduced_program, receipt)
+    start = receipt.forward(x)                      a start of the program as a start of the reduced program
+    answer = receipt.back(answer_of_the_reduced)    point, multipliers and ray of the program, all at once
 
-A reduction is stateless; what it needs for the way back is in the receipt, so one object serves many solves at once.
-Reductions here keep the original columns first and in order, and never change the objective of a point: objectives and
-bounds need no undoing.
+A reduction is stateless: what the way back needs is in the receipt, so one object serves many solves at once. A reduction
+never changes the objective of a point, so objectives and bounds need no way back.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Index
 from ..modelling.program import Program
 
 
-@dataclass(frozen=True)
-class Receipt:
-    """How the reduced program's columns and rows relate to the original's.
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a solver says about one program; None where it says nothing.
 
-    n_columns, n_rows : the original's sizes.
-    row_origin : for each reduced row, the original row it is a side of; -1 for a row that is new.
-    new_columns : a value for each added column at every feasible point (NaN where it depends on the point).
+    x : a point.
+    row_duals, column_duals : multipliers with  Qx + c = A' row_duals + column_duals,  positive at an active lower side and
+        negative at an active upper side.
+    ray : a Farkas proof of infeasibility: with column multipliers -A' ray, the rows and bounds add up to 0 > 0.
     """
 
-    n_columns: int
-    n_rows: int
-    row_origin: NDArray[np.int64]
-    new_columns: Array
+    x: Array | None = None
+    row_duals: Array | None = None
+    column_duals: Array | None = None
+    ray: Array | None = None
 
-    @classmethod
-    def unchanged(cls, program: Program) -> Receipt:
-        return cls(program.n_columns, program.n_rows, np.arange(program.n_rows), np.zeros(0))
+
+class Receipt(ABC):
+    """How a reduced program relates to the original, in both directions."""
+
+    @property
+    @abstractmethod
+    def row_origin(self) -> Index:
+        """For each row of the reduced program, the original row that it is a side of; -1 for a row that is new."""
+
+    @abstractmethod
+    def forward(self, x: Array) -> Array:
+        """A start of the reduced program from a full or partial start of the original (NaN: unknown)."""
+
+    @abstractmethod
+    def back(self, answer: Answer) -> Answer:
+        """The answer about the original program from an answer about the reduced one."""
 
 
 class Reduction(ABC):
-    """One reformulation, forward and back."""
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def accepts(self, program: Program) -> bool:
-        """Whether there is something to rewrite."""
+    """One reformulation."""
 
     @abstractmethod
     def apply(self, program: Program) -> tuple[Program, Receipt]:
         """The reduced program and the receipt. A program without anything to rewrite comes back as it is."""
 
-    def undo(self, x: Array, receipt: Receipt) -> Array:
-        """The original's point for a point of the reduced program."""
-        return x[: receipt.n_columns]
 
-    def forward(self, x: Array, receipt: Receipt) -> Array:
-        """A start for the reduced program from a start of the original (NaN: unknown)."""
-        return np.concatenate([x, receipt.new_columns])
+@dataclass(frozen=True, eq=False)
+class Extended(Receipt):
+    """The original columns come first and in order, new ones follow; a row may have been split into its sides.
 
-    def undo_column_duals(self, duals: Array, receipt: Receipt) -> Array:
-        return duals[: receipt.n_columns]
+    n_columns, n_rows : the original's sizes.
+    origin : see `Receipt.row_origin`.
+    new_columns : the value of each new column at every feasible point.
+    """
 
-    def undo_row_duals(self, duals: Array, receipt: Receipt) -> Array:
-        """The multiplier of an original row is the sum of its sides' multipliers."""
-        kept = receipt.row_origin >= 0
-        total = np.zeros(receipt.n_rows)
-        np.add.at(total, receipt.row_origin[kept], duals[kept])
+    n_columns: int
+    n_rows: int
+    origin: Index
+    new_columns: Array
+
+    @classmethod
+    def unchanged(cls, program: Program) -> Extended:
+        """The receipt of a program that was not rewritten."""
+        return cls.of(program, np.arange(program.n_rows))
+
+    @classmethod
+    def of(cls, program: Program, origin: Index, new_columns: Array | None = None) -> Extended:
+        """The receipt of `program` with these rows and, at the end, new columns of these values."""
+        added = np.zeros(0) if new_columns is None else new_columns
+        return cls(program.n_columns, program.n_rows, origin, added)
+
+    @property
+    def row_origin(self) -> Index:
+        """See `Receipt`."""
+        return self.origin
+
+    def forward(self, x: Array) -> Array:
+        """The start with the new columns at their values."""
+        return np.concatenate([x, self.new_columns])
+
+    def back(self, answer: Answer) -> Answer:
+        """Without the new columns; the multiplier of a row is the sum of its sides' multipliers.
+
+        At an optimum at most one side of a row is active. In a ray both may have a multiplier, and their sum proves no less:
+        r l - s u <= (r - s) l for r >= s >= 0, and likewise with u for r <= s.
+        """
+        return Answer(
+            x=self._columns(answer.x),
+            row_duals=self._rows(answer.row_duals),
+            column_duals=self._columns(answer.column_duals),
+            ray=self._rows(answer.ray),
+        )
+
+    def _columns(self, values: Array | None) -> Array | None:
+        return None if values is None else values[: self.n_columns]
+
+    def _rows(self, multipliers: Array | None) -> Array | None:
+        if multipliers is None:
+            return None
+        kept = self.origin >= 0
+        total = np.zeros(self.n_rows)
+        np.add.at(total, self.origin[kept], multipliers[kept])
         return total

@@ -1,81 +1,96 @@
 """Other variables for a better-conditioned program: x = T x'.
 
 A model whose data have awkward units (a year, a distance in micrometres) is exported as the user wrote it, but solved in
-variables in which its rows have entries of size one. T has one nonzero in each row (a change of units) or several (the
-offset b = offset - mean.w); bounds of the latter become rows.
+variables in which the entries of its rows are of size one. A row of T has one entry, on the diagonal (a change of units: a
+simple column), or several (the offset b = b' - mean.w: a composite column). Bounds of composite columns become rows.
 
     minimise    1/2 x''(T'QT)x' + (T'c)'x'
-    subject to  row_lower <= A T x' <= row_upper,   bounds divided by the units
+    subject to  row_lower <= A T x' <= row_upper
+                lower_j <= T_j x' <= upper_j                                composite columns j with a bound
+                lower_j / T_jj <= x'_j <= upper_j / T_jj                    simple columns j
+
+With multipliers r of the rows, s of the new rows and z' of the columns, stationarity T'(Qx + c - A'r) = T_L's + z' holds for
+z = s_j (composite) or z'_j / T_jj (simple), since T'z = T_L's + z'. The same z and r turn a Farkas proof of the reduced
+program into one of the original, where z = -A'r follows from T'z = -T'A'r.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import Array
+from ..arrays import Array, Index, Mask, Positions
 from ..modelling.blocks import Block
 from ..modelling.program import Program
-from .base import Receipt, Reduction
+from .base import Answer, Receipt, Reduction
 
 
 class ChangeOfBasis(Reduction):
-    """Stateless but for T, which belongs to one program; None or the identity changes nothing."""
+    """The program in the variables x' with x = T x'. T belongs to one program.
 
-    name: ClassVar[str] = "change of basis"
+    A composite column of T depends on simple columns and itself alone.
+    """
 
     def __init__(self, T: Any) -> None:
-        self.T = None if T is None else sp.csr_array(T)
+        self.T = sp.csr_array(T)
 
-    def accepts(self, program: Program) -> bool:
-        return self.T is not None
-
-    def apply(self, program: Program) -> tuple[Program, Receipt]:
-        if self.T is None:
-            return program, Receipt.unchanged(program)
+    def apply(self, program: Program) -> tuple[Program, BasisReceipt]:
+        """The program in x', with the bounds of composite columns as rows `bounds_of` at the end."""
         T = self.T
-        single = np.diff(T.indptr) == 1
-        units = T.diagonal()
-        lower = np.where(single, np.divide(program.lower, units), -np.inf)
-        upper = np.where(single, np.divide(program.upper, units), np.inf)
-        limited = np.flatnonzero(~single & (np.isfinite(program.lower) | np.isfinite(program.upper)))
-        A = sp.csr_array(sp.vstack([program.A @ T, T[limited]], format="csr"))
-        names = program.column_names()
+        simple, units = np.diff(T.indptr) == 1, T.diagonal()
+        ends = np.divide(program.lower, units), np.divide(program.upper, units)
+        limited = np.flatnonzero(~simple & (np.isfinite(program.lower) | np.isfinite(program.upper)))
         blocks = program.rows
         if len(limited):
+            names = program.column_names()
             labels = (tuple(names[j] for j in limited),)
             blocks = (*blocks, Block("bounds_of", program.n_rows, (len(limited),), labels))
         changed = program.replace_with(
             c=T.T @ program.c,
-            A=A,
+            A=sp.csr_array(sp.vstack([program.A @ T, T[limited]], format="csr")),
             Q=None if program.Q is None else sp.csc_array(T.T @ program.Q @ T),
             row_lower=np.concatenate([program.row_lower, program.lower[limited]]),
             row_upper=np.concatenate([program.row_upper, program.upper[limited]]),
-            lower=lower,
-            upper=upper,
+            lower=np.where(simple, np.minimum(*ends), -np.inf),  # a negative unit swaps the two
+            upper=np.where(simple, np.maximum(*ends), np.inf),
             rows=blocks,
         )
-        origin = np.concatenate([np.arange(program.n_rows), np.full(len(limited), -1)])
-        return changed, Receipt(program.n_columns, program.n_rows, origin, np.zeros(0))
+        return changed, BasisReceipt(T, simple, units, program.n_rows, limited)
 
-    def undo(self, x: Array, receipt: Receipt) -> Array:
-        return x if self.T is None else np.asarray(self.T @ x)
 
-    def forward(self, x: Array, receipt: Receipt) -> Array:
-        """T is unit upper or lower triangular up to units: the columns with one entry first, then the others."""
-        if self.T is None:
-            return x
-        units = self.T.diagonal()
-        single = np.diff(self.T.indptr) == 1
-        changed = np.where(single, x / units, 0.0)
+@dataclass(frozen=True, eq=False)
+class BasisReceipt(Receipt):
+    """T with its simple columns and its diagonal, and the composite columns whose bounds became the last rows."""
+
+    T: sp.csr_array
+    simple: Mask
+    units: Array
+    n_rows: int
+    limited: Positions
+
+    @property
+    def row_origin(self) -> Index:
+        """The rows in order; rows that are bounds of composite columns are new."""
+        return np.concatenate([np.arange(self.n_rows), np.full(len(self.limited), -1)])
+
+    def forward(self, x: Array) -> Array:
+        """x' with T x' = x: the simple columns first, then the composite ones, which depend on them."""
+        changed = np.where(self.simple, x / self.units, 0.0)
         rest = x - self.T @ changed
-        return np.where(single, changed, rest / units)
+        return np.where(self.simple, changed, rest / self.units)
 
-    def undo_column_duals(self, duals: Array, receipt: Receipt) -> Array:
-        """Reduced costs of x: those of x' divided by the units; zero where bounds became rows."""
-        if self.T is None:
-            return duals
-        single = np.diff(self.T.indptr) == 1
-        return np.where(single, duals / self.T.diagonal(), 0.0)
+    def back(self, answer: Answer) -> Answer:
+        """The multiplier of a composite column's bound is that of the row which the bound became."""
+        column_duals = None
+        if answer.column_duals is not None and answer.row_duals is not None:
+            column_duals = np.where(self.simple, answer.column_duals / self.units, 0.0)
+            column_duals[self.limited] = answer.row_duals[self.n_rows :]
+        return Answer(
+            x=None if answer.x is None else np.asarray(self.T @ answer.x),
+            row_duals=None if answer.row_duals is None else answer.row_duals[: self.n_rows],
+            column_duals=column_duals,
+            ray=None if answer.ray is None else answer.ray[: self.n_rows],
+        )

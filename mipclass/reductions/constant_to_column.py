@@ -5,29 +5,24 @@ For files and solvers that have no place for a constant, or disagree on its sign
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import scipy.sparse as sp
 
 from ..modelling.blocks import Block
 from ..modelling.program import Program
-from .base import Receipt, Reduction
+from .base import Extended, Reduction
 
 COLUMN = "objective_constant"
+"""The name of the column."""
 
 
 class ConstantToColumn(Reduction):
     """min f(x) + k  becomes  min f(x) + k v  with v fixed at 1, the last column."""
 
-    name: ClassVar[str] = "constant -> fixed column"
-
-    def accepts(self, program: Program) -> bool:
-        return program.constant != 0.0
-
-    def apply(self, program: Program) -> tuple[Program, Receipt]:
-        if not self.accepts(program):
-            return program, Receipt.unchanged(program)
+    def apply(self, program: Program) -> tuple[Program, Extended]:
+        """The program with one more column, or as it is when its constant is 0."""
+        if program.constant == 0.0:
+            return program, Extended.unchanged(program)
         n, m = program.n_columns, program.n_rows
         Q = program.Q
         if Q is not None:
@@ -42,4 +37,4 @@ class ConstantToColumn(Reduction):
             integer=np.append(program.integer, False),
             variables=(*program.variables, Block(COLUMN, n, ())),
         )
-        return reduced, Receipt(n, m, np.arange(m), np.ones(1))
+        return reduced, Extended.of(program, np.arange(m), np.ones(1))

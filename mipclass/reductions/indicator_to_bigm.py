@@ -10,31 +10,26 @@ arithmetic can justify, one for each row. A row whose activity is unbounded has 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Index, Mask
 from ..errors import UnsupportedProgramError
 from ..modelling.blocks import Block
 from ..modelling.indicators import Indicators
 from ..modelling.program import Program
-from .base import Receipt, Reduction
+from .base import Answer, Extended, Reduction
 
 
 class IndicatorToBigM(Reduction):
     """Rewrites every indicator row; a row with two finite sides becomes two rows, the second at the end."""
 
-    name: ClassVar[str] = "indicator -> big-M"
-
-    def accepts(self, program: Program) -> bool:
-        return len(program.indicators) > 0
-
-    def apply(self, program: Program) -> tuple[Program, Receipt]:
-        if not self.accepts(program):
-            return program, Receipt.unchanged(program)
+    def apply(self, program: Program) -> tuple[Program, Extended]:
+        """The program without indicators; UnsupportedProgramError when a row has no valid M."""
+        if not len(program.indicators):
+            return program, Extended.unchanged(program)
         rows, z, value = program.indicators.row, program.indicators.column, program.indicators.value
         M_lower, M_upper = big_m(program)
         l, u = program.row_lower[rows], program.row_upper[rows]
@@ -66,27 +61,51 @@ class IndicatorToBigM(Reduction):
             A=A, row_lower=row_lower, row_upper=row_upper, rows=blocks, indicators=Indicators.none()
         )
         origin = np.concatenate([np.arange(m), rows[both]])
-        return reduced, Receipt(n, m, origin, np.zeros(0))
+        certain = np.ones(m, dtype=np.bool_)
+        certain[rows] = _always_on(program)
+        return reduced, SwitchedReceipt(n, m, origin, np.zeros(0), certain)
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchedReceipt(Extended):
+    """`certain` marks the original rows that hold at every feasible point: unswitched ones, or with their binary fixed."""
+
+    certain: Mask
+
+    def back(self, answer: Answer) -> Answer:
+        """Multipliers go back where each belongs to a row that is certain to hold; such a row has M = 0.
+
+        A multiplier of any other big-M row belongs to the relaxation, and the row itself has none.
+        """
+        for multipliers in (answer.row_duals, answer.ray):
+            if multipliers is not None and (multipliers[~self.certain[self.origin]] != 0).any():
+                return Answer(answer.x)
+        return super().back(answer)
+
+
+def _always_on(program: Program) -> Mask:
+    """For each indicator, whether bounds have fixed its binary at the value that switches its row on."""
+    z, value = program.indicators.column, program.indicators.value
+    return np.asarray(np.where(value == 1, program.lower[z] == 1, program.upper[z] == 0))
 
 
 def big_m(program: Program) -> tuple[Array, Array]:
     """(M_lower, M_upper) for each indicator row; 0 where that side is absent. Refuses unbounded rows."""
-    rows, z, value = program.indicators.row, program.indicators.column, program.indicators.value
+    rows = program.indicators.row
     lowest, highest = _activity_when_off(program)
     l, u = program.row_lower[rows], program.row_upper[rows]
     M_lower = np.maximum(0.0, np.subtract(l, lowest, out=np.zeros_like(l), where=np.isfinite(l)))
     M_upper = np.maximum(0.0, np.subtract(highest, u, out=np.zeros_like(u), where=np.isfinite(u)))
     # A model may know a smaller limit than interval arithmetic finds, e.g. from how its data are centred.
     M_lower, M_upper = np.minimum(M_lower, program.indicators.big_m), np.minimum(M_upper, program.indicators.big_m)
-    # A binary that bounds or presolve have fixed at the switching value never switches its row off.
-    always_on = np.where(value == 1, program.lower[z] == 1, program.upper[z] == 0)
+    always_on = _always_on(program)  # such a row is never switched off, so it needs no M
     unbounded = (np.isinf(M_lower) | np.isinf(M_upper)) & ~always_on
     if unbounded.any():
         raise UnsupportedProgramError(_advice(program, unbounded, lowest, highest))
     return np.where(always_on, 0.0, M_lower), np.where(always_on, 0.0, M_upper)
 
 
-def _with_entries(A: sp.csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64], data: Array) -> sp.csr_array:
+def _with_entries(A: sp.csr_array, rows: Index, columns: Index, data: Array) -> sp.csr_array:
     """A plus one number at (rows[k], columns[k]) each; by appending to the rows where that keeps them sorted."""
     if not A.nnz or not (np.diff(rows) > 0).all() or not (A.indices[A.indptr[rows + 1] - 1] < columns).all():
         return sp.csr_array(A + sp.csr_array((data, (rows, columns)), shape=A.shape))
@@ -134,7 +153,7 @@ def _weighted(pattern: sp.csr_array, data: Array) -> sp.csr_array:
     return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def _advice(program: Program, unbounded: NDArray[np.bool_], lowest: Array, highest: Array) -> str:
+def _advice(program: Program, unbounded: Mask, lowest: Array, highest: Array) -> str:
     names, row_names = program.column_names(), program.row_names()
     rows = program.indicators.row[unbounded]
     k = int(np.flatnonzero(unbounded)[0])

@@ -5,30 +5,24 @@ l <= a.x <= u  becomes  a.x >= l  (in place)  and  a.x <= u  (at the end). Equal
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..arrays import Mask, Positions
 from ..modelling.blocks import Block
 from ..modelling.indicators import Indicators
 from ..modelling.program import Program
-from .base import Receipt, Reduction
+from .base import Extended, Reduction
 
 
 class RangedToPairs(Reduction):
     """For formats and solvers that know only one-sided rows and equalities."""
 
-    name: ClassVar[str] = "ranged row -> two rows"
-
-    def accepts(self, program: Program) -> bool:
-        return bool(_ranged(program).any())
-
-    def apply(self, program: Program) -> tuple[Program, Receipt]:
+    def apply(self, program: Program) -> tuple[Program, Extended]:
+        """The program with the upper sides of its ranged rows as rows `upper_side` at the end."""
         ranged = np.flatnonzero(_ranged(program))
         if not len(ranged):
-            return program, Receipt.unchanged(program)
+            return program, Extended.unchanged(program)
         m, k = program.n_rows, len(ranged)
         row_upper = program.row_upper.copy()
         row_upper[ranged] = np.inf
@@ -40,15 +34,15 @@ class RangedToPairs(Reduction):
             rows=(*program.rows, Block("upper_side", m, (k,), (tuple(names[i] for i in ranged),))),
             indicators=_copied(program.indicators, ranged, m),
         )
-        return reduced, Receipt(program.n_columns, m, np.concatenate([np.arange(m), ranged]), np.zeros(0))
+        return reduced, Extended.of(program, np.concatenate([np.arange(m), ranged]))
 
 
-def _ranged(program: Program) -> NDArray[np.bool_]:
+def _ranged(program: Program) -> Mask:
     two_sided = np.isfinite(program.row_lower) & np.isfinite(program.row_upper)
     return np.asarray(two_sided & (program.row_lower != program.row_upper))
 
 
-def _copied(indicators: Indicators, ranged: NDArray[np.int64], m: int) -> Indicators:
+def _copied(indicators: Indicators, ranged: Positions, m: int) -> Indicators:
     """A switched ranged row needs the same switch on both of its sides."""
     position = np.full(m, -1)
     position[ranged] = np.arange(m, m + len(ranged))

@@ -9,8 +9,7 @@ from ..backends.base import Backend
 from ..errors import MipclassError, SolverNotFoundError, UnsupportedProgramError
 from ..methods.base import Method, Refusal
 from ..modelling.problem import Problem
-from ..modelling.program import Feature
-from ..reductions.indicator_to_bigm import IndicatorToBigM
+from ..reductions.chain import road_to
 from . import registry
 from .arguments import as_problem
 
@@ -56,13 +55,10 @@ def _backend_row(name: str, task: Problem | None) -> SolverInfo:
     features = tuple(sorted(backend.features))
     if task is None:
         return SolverInfo(name, "backend", True, features, backend.promise)
-    program = task.program()
-    reason = ""
-    if Feature.INDICATOR not in backend.features and len(program.indicators):
-        try:
-            program = IndicatorToBigM().apply(program)[0]
-        except UnsupportedProgramError as err:
-            reason = str(err)
-    if not reason and program.needs - backend.features:
-        reason = f"lacks {', '.join(sorted(program.needs - backend.features))}"
+    try:
+        program, _ = road_to(backend.features).apply(task.program())
+        lacking = program.needs - backend.features
+        reason = f"lacks {', '.join(sorted(lacking))}" if lacking else ""
+    except UnsupportedProgramError as err:
+        reason = str(err)
     return SolverInfo(name, "backend", True, features, backend.promise, not reason, reason)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ..arrays import Array
 from ..backends.base import Backend, Solution
 from ..errors import UnsupportedProgramError
 from ..modelling.problem import Problem
 from ..modelling.program import Feature, Program
 from ..protocol.result import Claim, Outcome, Status, Values, relative_gap
 from ..protocol.run import Run
-from ..reductions.base import Reduction
-from ..reductions.change_of_basis import ChangeOfBasis
-from ..reductions.indicator_to_bigm import IndicatorToBigM
+from ..reductions.base import Answer, Receipt
+from ..reductions.chain import road_to
 from .capabilities import solvers
 
 RECOUNT_TOLERANCE = 1e-6
@@ -21,30 +20,35 @@ RECOUNT_TOLERANCE = 1e-6
 
 
 def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
+    """Solve the problem's program as the backend takes it, and bring the answer back to the program as it was declared."""
     program = problem.program()
-    steps: list[Reduction] = [] if Feature.INDICATOR in backend.features else [IndicatorToBigM()]
-    steps.append(ChangeOfBasis(problem.basis()))
-    reduced, receipts = program, []
-    for step in steps:
-        reduced, receipt = step.apply(reduced)
-        receipts.append(receipt)
+    reduced, receipt = road_to(backend.features, problem.basis()).apply(program)
     missing = reduced.needs - backend.features
     if missing:
         raise UnsupportedProgramError(_cannot(problem, backend, reduced, missing))
-    if run.warm_start is not None:
-        start = problem.encode(run.warm_start)
-        for step, receipt in zip(steps, receipts, strict=True):
-            start = step.forward(start, receipt)
-        run.warm_start = {"x": start}
-    solution = backend.solve(reduced, run)
+    start = None if run.warm_start is None else receipt.forward(problem.encode(run.warm_start))
+    solution = _brought_back(backend.solve(reduced, run, start), receipt)
+    return _outcome(problem, program, solution, run.gap)
+
+
+def _brought_back(solution: Solution, receipt: Receipt) -> Solution:
+    """The backend's solution in the columns and rows of the program as it was declared."""
+    answer = receipt.back(Answer(solution.x, solution.row_duals, solution.column_duals, solution.ray))
+    extra = dict(solution.extra)
+    if extra.get("rough_point") is not None:
+        extra["rough_point"] = receipt.back(Answer(extra["rough_point"])).x
+    return replace(
+        solution,
+        x=answer.x,
+        row_duals=answer.row_duals,
+        column_duals=answer.column_duals,
+        ray=answer.ray,
+        extra=extra,
+    )
+
+
+def _outcome(problem: Problem, program: Program, solution: Solution, gap: float) -> Outcome:
     x = solution.x
-    if x is not None:
-        for step, receipt in zip(reversed(steps), reversed(receipts), strict=True):
-            x = step.undo(x, receipt)
-    return _outcome(problem, program, solution, x, run.gap)
-
-
-def _outcome(problem: Problem, program: Program, solution: Solution, x: Array | None, gap: float) -> Outcome:
     bound = None if solution.bound is None else program.round_bound(solution.bound)
     extra: dict[str, Any] = {**solution.extra}
     for name in ("row_duals", "column_duals", "ray"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..backends.base import Backend, Solution
 from ..backends.kkt import residuals
 from ..modelling.program import Program
@@ -59,11 +60,11 @@ class Case:
 
     # -- helpers for the bodies ---------------------------------------------------------------------------------------
 
-    def solve(self, program: Program, **settings: Any) -> Solution:
+    def solve(self, program: Program, start: Array | None = None, **settings: Any) -> Solution:
         """Solve under a fresh Run; `settings` are the Run's. The program must come out as it went in."""
         options = resolve_options(self.backend.name, self.backend.options, settings.pop("options", None))
         before = replace(program)
-        solution = self.backend.solve(program, Run(options=options, **settings))
+        solution = self.backend.solve(program, Run(options=options, **settings), start)
         require(program == before, "solve changed the program")
         self.require_honest(program, solution)
         return solution

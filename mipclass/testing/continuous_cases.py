@@ -79,7 +79,7 @@ def lp__warm_start(case: Case) -> None:
     first = case.solve(program)
     assert first.x is not None
     for start in (first.x, np.where(np.arange(3) == 1, np.nan, first.x), np.full(3, 100.0)):
-        case.require_optimal(program, case.solve(program, warm_start={"x": start}), truth)
+        case.require_optimal(program, case.solve(program, start=start), truth)
 
 
 def qp__off_diagonal_against_active_sets(case: Case) -> None:
@@ -145,4 +145,4 @@ def qp__warm_start(case: Case) -> None:
     first = case.solve(program)
     assert first.x is not None
     for start in (first.x, np.where(np.arange(3) == 1, np.nan, first.x), np.full(3, -100.0)):
-        case.require_optimal(program, case.solve(program, warm_start={"x": start}), truth)
+        case.require_optimal(program, case.solve(program, start=start), truth)

@@ -57,7 +57,7 @@ def mip__warm_start(case: Case) -> None:
     first = case.solve(program)
     assert first.x is not None
     for start in (first.x, np.where(np.arange(4) < 2, np.nan, first.x), np.full(4, 2.0)):
-        case.require_optimal(program, case.solve(program, warm_start={"x": start}), truth)
+        case.require_optimal(program, case.solve(program, start=start), truth)
 
 
 def mip__time_limit_returns_the_incumbent(case: Case) -> None:

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mipclass.backends.highs import STATUS, HighsBackend, HighsError, LinearSession, load
-from mipclass.backends.highs import _read as read
+from mipclass.backends.highs import HighsBackend
+from mipclass.backends.highs_direct import read_solution
+from mipclass.backends.highs_object import STATUS, HighsError, load
 from mipclass.backends.kkt import proves_infeasible
+from mipclass.backends.linear_session import LinearSession
 from mipclass.errors import OptionError
 from mipclass.modelling.builder import Builder
 from mipclass.modelling.program import Program
@@ -46,7 +48,7 @@ def test_highs_hands_out_a_stale_point_after_an_miqp_error_and_we_do_not() -> No
     highs = load(program)
     ran = highs.run()
     assert ran.name == "kError"  # HiGHS has no MIQP
-    assert read(highs, program, Run.quiet(), ok=ran.name != "kError").x is None
+    assert read_solution(highs, program, Run.quiet(), ok=ran.name != "kError").x is None
     solved = HighsBackend().solve(program, Run.quiet())  # through the outer-approximation loop instead
     assert solved.objective == pytest.approx(best_integer_point(program), rel=1e-6)
     assert solved.extra["algorithm"] == "outer approximation"

@@ -84,7 +84,7 @@ def test_gap_is_respected_and_a_start_is_used() -> None:
     assert rough.bound is not None
     assert best.objective is not None
     assert rough.objective - rough.bound <= 0.5 * max(1.0, abs(rough.objective)) + 1e-9
-    started = HighsBackend().solve(program, Run(warm_start={"x": best.x}))  # type: ignore[dict-item]
+    started = HighsBackend().solve(program, Run(), best.x)
     assert started.objective == pytest.approx(best.objective)
 
 

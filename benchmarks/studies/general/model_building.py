@@ -85,7 +85,7 @@ def mipclass_program(X: Any, y: Any) -> Any:
 
 def with_mipclass(X: Any, y: Any) -> Any:
     """The Program of mipclass, loaded into HiGHS."""
-    from mipclass.backends.highs import load
+    from mipclass.backends.highs_object import load
 
     return load(mipclass_program(X, y))
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import Array, Index, Mask
-from ...backends.highs import LinearSession
+from ...backends.linear_session import LinearSession
 from ...errors import MipclassError
 from ...modelling.builder import Builder
 from ...protocol.result import Status

@@ -19,7 +19,7 @@ FEW_ROWS = 2_000
 
 def _widest_rule(Z: Array, M: Array) -> Array | None:
     """W = M V with the largest least margin over unit rows of Z M, V in the unit cube; None when it is not positive."""
-    from ...backends.highs import LinearSession
+    from ...backends.linear_session import LinearSession
     from ...modelling.program import Program
 
     if not len(Z):

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ....arrays import Array
-from ....backends.highs import LinearSession
+from ....backends.linear_session import LinearSession
 from ....modelling.builder import Builder
 from ....protocol.result import Status
 from ....protocol.run import Run

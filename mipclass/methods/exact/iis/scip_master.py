@@ -106,11 +106,9 @@ class LazyCovers:
             )
 
         hooks = Hooks(separate=self.separate, incumbent=self.propose)
-        inner = run.inner(gap=run.gap, hooks=hooks, node_limit=run.options.get("node_limit"))
-        inner.solver, inner.callback = "scip", forward
-        if self.search.best_W is not None:
-            inner.warm_start = {"x": self.data.errors(self.search.best_W).astype(np.float64)}
-        return ScipBackend().solve(self.program(), inner)
+        inner = run.inner(gap=run.gap, callback=forward, hooks=hooks, node_limit=run.options.get("node_limit"))
+        start = None if self.search.best_W is None else self.data.errors(self.search.best_W).astype(np.float64)
+        return ScipBackend().solve(self.program(), inner, start)
 
     def separate(self, x: Array) -> list[Cut]:
         """Rows that x misses; none accepts a whole-numbered x."""
