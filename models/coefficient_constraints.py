@@ -92,6 +92,7 @@ class Bounds(Constraint):
 
     @property
     def is_homogeneous(self) -> bool:  # type: ignore[override]
+        """All bounds are zero or infinite."""
         return all(side == 0 or np.isinf(side) for pair in self._pairs() for side in pair)
 
     def check(self, data: Data) -> None:

@@ -65,6 +65,7 @@ class ZeroOne(Term):
 
     @property
     def is_scale_free(self) -> bool:  # type: ignore[override]
+        """Errors depend on the sign of the margin only, which is so for margin=0."""
         return self.margin == 0
 
     def declare(self, d: Declaration, coefficient: float) -> None:

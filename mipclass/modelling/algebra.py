@@ -219,6 +219,7 @@ class LinearConstraint(Constraint):
 
     @property
     def is_homogeneous(self) -> bool:  # type: ignore[override]
+        """All right-hand sides are zero or infinite."""
         sides = np.concatenate([np.ravel(self.rows.lower), np.ravel(self.rows.upper)])
         return not self.rows.expression.constant.any() and bool(np.isin(sides, (0.0, np.inf, -np.inf)).all())
 

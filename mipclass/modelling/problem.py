@@ -50,8 +50,11 @@ class Problem(Protocol):
         ...
 
 
-class AsStated:
-    """Base of a Problem whose program is the problem itself: no change of variables, no limits, no further checks."""
+class AsStated(Problem):
+    """Base of a Problem whose program is the problem itself: no change of variables, no limits, no further checks.
+
+    It inherits from the protocol, so that type checkers compare the signatures of every subclass with it.
+    """
 
     def violations(self, values: Mapping[str, Any]) -> dict[str, float]:
         """No violations beyond those of the program's rows, which the driver checks."""
