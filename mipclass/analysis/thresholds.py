@@ -16,6 +16,9 @@ from ..arrays import Array
 from ..checks import is_number
 from ..errors import InvalidInputError
 
+ROUNDING_UNITS = 64.0
+"""Units in the last place of the largest score by which `clear_of_rounding` raises a threshold."""
+
 
 def check_rate(name: str, value: Any) -> float:
     """A number in (0, 1), or a clear error."""
@@ -97,4 +100,4 @@ def clear_of_rounding(threshold: float, scores: Array) -> float:
     A negative whose score is the threshold must not become a false positive because a later product of the same row is
     rounded another way; raising a threshold never raises the false-positive rate.
     """
-    return float(threshold + 64.0 * np.finfo(np.float64).eps * np.abs(scores).max(initial=0.0))
+    return float(threshold + ROUNDING_UNITS * np.finfo(np.float64).eps * np.abs(scores).max(initial=0.0))

@@ -35,6 +35,8 @@ from ..protocol.result import Result
 from ..solving.driver import solve
 
 Grid = Mapping[str, Sequence[Any]]
+INNER_FOLDS = 3
+"""Folds inside each training part that choose the hyper-parameters."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +115,13 @@ class Comparison:
         return found
 
     def weights(self) -> dict[str, Array]:
-        """Weights on standardised columns of each linear rule, scaled to a largest of one."""
+        """Weights on standardised columns of each linear rule, divided by the largest magnitude."""
         found = {}
         for row in self.rows:
             coefficients = getattr(_last(row.model), "coef_", None) if row.model is not None else None
             if coefficients is not None and np.size(coefficients) == self.X.shape[1]:
                 w = np.ravel(coefficients)
-                found[row.name] = w / max(float(np.abs(w).max()), 1e-300)
+                found[row.name] = w / (float(np.abs(w).max()) or 1.0)
         return found
 
 
@@ -137,7 +139,7 @@ def compare(
     n_jobs: int | None = None,
     tell: Callable[[str], Any] | None = None,
 ) -> Comparison:
-    """Run the comparison; `time_limit` is for the search behind the bound, `tell` hears of progress.
+    """Run the comparison; `time_limit` is for the search behind the bound, `tell` is called with the name of each step.
 
     `positive` names the positive class; the larger label in sort order otherwise.
     """
@@ -211,13 +213,13 @@ def _fold(
 
 
 def _tuned(contender: Contender, X: Array, y: NDArray[Any]) -> Any:
-    """Scaler and method, hyper-parameters chosen by three inner folds."""
+    """Scaler and method, hyper-parameters chosen by the inner folds."""
     pipeline = make_pipeline(StandardScaler(), contender.make())
     if not contender.grid:
         return pipeline.fit(X, y)
     step = pipeline.steps[-1][0]
     grid = {f"{step}__{key}": list(values) for key, values in contender.grid.items()}
-    inner = StratifiedKFold(3, shuffle=True, random_state=0)
+    inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=0)
     search = GridSearchCV(pipeline, grid, cv=inner, error_score="raise", refit=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MipclassWarning)

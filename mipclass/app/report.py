@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..plots import DecisionRegionDisplay, GapTraceDisplay, OutlierPathDisplay
-from .compare import Comparison, Row
+from .compare import INNER_FOLDS, Comparison, Row
+
+MOST_FEATURES_SHOWN = 30
+"""Columns of the picture of weights: those with the largest weight of any rule; more names could not be read."""
+MOST_ROWS_LISTED = 100
+"""Rows called outliers that the page lists by number."""
+REGION_RESOLUTION = 120
+"""Points per axis of the grid on which decision regions are drawn."""
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: #1c2733; }
@@ -26,7 +33,7 @@ def render(comparison: Comparison, title: str) -> str:
     """The page's HTML."""
     n, d = comparison.X.shape
     sections = [
-        f"<p>{n} rows, {d} features; {comparison.folds} outer folds, hyper-parameters chosen by 3 inner folds. Positive class: "
+        f"<p>{n} rows, {d} features; {comparison.folds} outer folds, hyper-parameters chosen by {INNER_FOLDS} inner folds. Positive class: "
         f"<b>{escape(str(comparison.classes[1]))}</b>.</p>",
         _table(comparison),
         _bound(comparison),
@@ -114,7 +121,9 @@ def _boundaries(comparison: Comparison) -> str:
             continue
         figure, axes = _axes(4.2, 3.4)
         seen = _InPlane(row.model.steps[-1][1], plane, row.model.predict(comparison.X))
-        DecisionRegionDisplay.from_estimator(seen, Z @ plane.T, comparison.y, ax=axes, grid_resolution=120)
+        DecisionRegionDisplay.from_estimator(
+            seen, Z @ plane.T, comparison.y, ax=axes, grid_resolution=REGION_RESOLUTION
+        )
         axes.set_title(row.name, fontsize=10)
         if axes.get_legend() is not None:
             axes.get_legend().remove()
@@ -144,7 +153,7 @@ def _features(comparison: Comparison) -> str:
         return ""
     figure, axes = _axes(7.0, 0.35 * len(weights) + 1.6)
     table = np.array(list(weights.values()))
-    largest = np.argsort(-np.abs(table).max(axis=0))[:30]
+    largest = np.argsort(-np.abs(table).max(axis=0))[:MOST_FEATURES_SHOWN]
     image = axes.imshow(table[:, largest], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
     axes.set_yticks(range(len(weights)), list(weights))
     axes.set_xticks(
@@ -160,7 +169,7 @@ def _outliers(comparison: Comparison) -> str:
         return ""
     every = np.flatnonzero(np.all(list(called.values()), axis=0))
     counts = ", ".join(f"{escape(name)}: {int(flags.sum())}" for name, flags in called.items())
-    shown = ", ".join(map(str, every[:100])) or "none"
+    shown = ", ".join(map(str, every[:MOST_ROWS_LISTED])) or "none"
     return f"<h2>Outliers</h2><p>Rows called outliers: {counts}. Called so by every method that names any: {shown}.</p>"
 
 

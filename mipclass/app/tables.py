@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from ..errors import ReadError
 
 MAX_BYTES = 2**31
+"""Larger files are refused before they are read: parsed as text they would need several times their size in memory."""
 MOST_CATEGORIES = 100
+"""Different texts that a column to be one-hot encoded may hold; a column with more is usually an identifier."""
+MOST_LABELS_SHOWN = 5
+"""Labels that an error message lists."""
 _SEPARATORS = ",;\t|"
 
 Categories = Mapping[str, tuple[str, ...]]
@@ -51,7 +55,9 @@ class Table:
         present = np.unique(self.y).tolist()
         same = [one for one in present if str(one) == label or (_is_number(label) and one == float(label))]
         if not same:
-            shown = ", ".join(map(str, present[:5])) + (" ..." if len(present) > 5 else "")
+            shown = ", ".join(map(str, present[:MOST_LABELS_SHOWN])) + (
+                " ..." if len(present) > MOST_LABELS_SHOWN else ""
+            )
             raise ReadError(f"--positive {label}: there is no such label; the labels are {shown}.")
         others = [one for one in present if one != same[0]]
         if len(others) != 1:

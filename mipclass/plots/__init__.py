@@ -1,4 +1,4 @@
-"""Displays in the manner of scikit-learn: `from_estimator(...)`, `plot(ax=...)`, then `ax_` and `figure_`; one a file.
+"""Displays in the manner of scikit-learn: `from_estimator(...)`, `plot(ax=...)`, then `ax_` and `figure_`; one per file.
 
 matplotlib is imported when something is drawn. Nothing here calls `show`.
 """

@@ -1,12 +1,13 @@
-"""Where a display draws."""
+"""The axes that a display draws on, and the colours of the two classes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 TINTS = ("#f3d9c4", "#cfe0f1")
+"""Colours of the regions of the negative and the positive class."""
 INKS = ("#b3541e", "#1f5f9e")
-"""Of the negative and the positive class."""
+"""Colours of the points of the negative and the positive class."""
 
 
 def axes_of(ax: Any) -> tuple[Any, Any]:

@@ -9,6 +9,9 @@ import numpy as np
 from ..errors import InvalidInputError
 from .axes import axes_of
 
+MOST_NODES_LABELLED = 60
+"""Trees with more nodes are drawn without their bounds, which would overlap."""
+
 
 class SearchTreeDisplay:
     """A branch-and-bound tree: depth downwards, the first child to the left, nodes coloured by what became of them.
@@ -66,7 +69,7 @@ class SearchTreeDisplay:
             x, y = zip(*(self.positions[node] for node in found), strict=True)
             label = f"new incumbent ({len(found)})"
             self.ax_.scatter(x, y, s=3 * size, facecolors="none", edgecolors="#2e7d32", label=label, zorder=3)
-        if bounds if bounds is not None else len(self.positions) <= 60:
+        if bounds if bounds is not None else len(self.positions) <= MOST_NODES_LABELLED:
             for node, place in self.positions.items():
                 bound = self.tree.nodes[node]["bound"]
                 if np.isfinite(bound):
