@@ -40,7 +40,7 @@ def problems() -> dict[str, Any]:
 
 
 def table() -> str:
-    """A row a model: its kind, the methods made for it, and the backends that take it."""
+    """One row per model: its kind, the methods made for it, and the backends that take it."""
     lines = [
         f"| model | kind | made for it | {' | '.join(f'`{name}`' for name in BACKENDS)} |",
         f"| --- | --- | --- | {' | '.join(':-:' for _ in BACKENDS)} |",

@@ -109,7 +109,7 @@ def predict(
     scores: Annotated[bool, typer.Option("--scores", help="Print the score beside each label.")] = False,
     as_json_: JsonOption = False,
 ) -> None:
-    """Print a label for each row of a data file, one a line."""
+    """Print a label for each row of a data file, one per line."""
     from .fitted_table import FittedTable
     from .saving import load
     from .tables import read_table

@@ -267,7 +267,7 @@ def cases(full: bool) -> Iterator[Case]:
 
 
 def _compared(results: Results, labels: list[str], settings: list[dict[str, Any]], names: list[str]) -> str:
-    """Processor seconds with the ratio to the first label, and peak memory, one row a setting.
+    """Processor seconds with the ratio to the first label, and peak memory, one row per setting.
 
     Nothing here waits or runs in parallel, so that the processor's seconds are the wall clock's on an idle machine; on a busy
     one they are the steadier measure.

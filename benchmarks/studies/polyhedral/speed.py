@@ -62,7 +62,7 @@ LP_ROUTES: dict[str, Callable[[Any], Any] | None] = {  # None: built anew for ev
 
 
 def lp_sequence(name: str, route: str) -> dict[str, Any]:
-    """Seconds an LP after the first, over the assignments that one search visits."""
+    """Seconds per LP after the first, over the assignments that one search visits."""
     sets = standard_sets(name)
     visited: list[Any] = []
 

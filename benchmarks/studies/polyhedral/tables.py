@@ -94,7 +94,7 @@ METHODS: dict[str, Any] = {
 
 
 def cross_validate(name: str, method: str, seed: int) -> dict[str, Any]:
-    """Ten-fold accuracies in per cent, LPs and seconds a fit, and the share of the rarer prediction (0: constant)."""
+    """Ten-fold accuracies in per cent, LPs and seconds per fit, and the share of the rarer prediction (0: constant)."""
     X, y = load(name)
     start = time.perf_counter()
     scores: dict[str, list[float]] = {"train": [], "test": [], "balanced": [], "lps": [], "h": []}
@@ -171,7 +171,7 @@ def report(results: Results) -> str:
         chosen = cells.where("h, inside, l1 chosen").all("test")
         if chosen:
             reached.append((name, float(np.mean(chosen)), quoted["2-poly"]))
-    header = ["set", "method", "train", "test", "balanced test", "rarer", "h", "LPs", "seconds a fold"]
+    header = ["set", "method", "train", "test", "balanced test", "rarer", "h", "LPs", "seconds per fold"]
     parts.append(table(header, rows))
     better = [name for name, ours, theirs in reached if ours >= theirs]
     parts += [
@@ -184,7 +184,7 @@ def report(results: Results) -> str:
     for method, (train, test) in PAPER_KIDNEY.items():
         here = results.where(method)
         rows.append([method, here.median("train"), here.median("test"), here.median("lps"), f"{train} / {test}"])
-    parts.append(table(["method", "train", "test", "LPs a fit", "paper, kidney: train / test"], rows))
+    parts.append(table(["method", "train", "test", "LPs per fit", "paper, kidney: train / test"], rows))
     return "\n".join(parts)
 
 

@@ -139,7 +139,7 @@ def report(results: Results) -> str:
         for n in sizes
     ]
     parts = [
-        "CPU seconds to fit, one thread (ratio to LinearSVC, squared hinge, primal, in the same run); height 5, 5 nodes a level, "
+        "CPU seconds to fit, one thread (ratio to LinearSVC, squared hinge, primal, in the same run); height 5, 5 nodes per level, "
         "no last step.",
         trees.compare(baseline="LinearSVC"),
         f"{min(100_000, sizes[-1]):,} x 100: {ratio:.2f} of LinearSVC's time (goal: at most 0.5). Time grows like n^{exponent(trees, 'n', sizes, d=100):.2f} "

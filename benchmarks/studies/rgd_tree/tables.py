@@ -242,7 +242,7 @@ def report_approximation(results: Results) -> str:
         "promised",
     ]
     return (
-        "How often a pruned tree (height 12, 5 nodes a level, random root) holds an (epsilon, 0.5)-approximation of the exact "
+        "How often a pruned tree (height 12, 5 nodes per level, random root) holds an (epsilon, 0.5)-approximation of the exact "
         "optimum; the promise is (1 - mu)(1 - gamma1)(1 - gamma2) for an unpruned tree of the height that epsilon asks for.\n\n"
         + table(head, rows)
     )

@@ -2,7 +2,7 @@
 
     python -m benchmarks.studies.tau_fpl.scaling [--full]
 
-The paper up-samples real-sim (72309 x 20958, 51 entries a row) 1 to 32 times, to 2.3 million rows. real-sim itself is not
+The paper up-samples real-sim (72309 x 20958, 51 entries per row) 1 to 32 times, to 2.3 million rows. real-sim itself is not
 shipped, so rows of its shape are made up; everything else is as in the paper. Each fit stops at a relative duality gap of
 1e-3 (the paper stops when the dual objective changes little).
 """
