@@ -25,6 +25,9 @@ from .rules import Linear
 from .topk_ranking import TopKRanking, ranking_loss
 from .zero_one_loss import ZeroOne
 
+_ASYMMETRY, _ASYMMETRY_AT_ZERO = 1e-8, 1e-10
+"""Differences between K and its transpose, relative to an entry and to the largest entry, that are rounding."""
+
 
 def number_of_top(tau: float, negatives: float) -> float:
     """k = max(1, ceil(tau n)), in exact arithmetic for a whole number n: 0.07 of 100 is 7, although 0.07 * 100 > 7.
@@ -76,22 +79,27 @@ class BlockedRanking(AsStated):
 
     @classmethod
     def build(cls, X: Any, y_pm1: Array, weights: Array, tau: float, R: float) -> BlockedRanking:
+        """The problem of rows X with signs y and weights, k from tau and the negatives' weight."""
         _check_R(R)
         return cls(X, y_pm1, weights, number_of_top(tau, float(weights[y_pm1 < 0].sum())), float(R))
 
     def program(self) -> Program:
+        """An error: there is no program of rows that are not in memory."""
         raise UnsupportedProgramError(
             "rows that are read block by block have no program in memory; use solver='lbfgs' or 'fista', or load the rows "
             "and declare models.tau_fpl(X, y)."
         )
 
     def decode(self, x: Array) -> Values:
+        """The values "w" and "b" = 0."""
         return {"w": x[: self.X.shape[1]], "b": np.zeros(())}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """The weights as they are."""
         return np.asarray(values["w"], dtype=np.float64)
 
     def recount(self, values: Mapping[str, Any]) -> float:
+        """The ranking objective at "w", read block by block."""
         w = np.asarray(values["w"])
         scores = np.concatenate([block @ w for _, block in row_blocks(self.X)])
         weights, positive = self.weights, self.y_pm1 > 0
@@ -121,6 +129,7 @@ class TauFPLDual(AsStated):
     name: str = "tau_fpl_dual"
 
     def program(self) -> Program:
+        """The QP of `tau_fpl_dual`."""
         (m, d), n = self.positives.shape, len(self.negatives)
         build = Builder(self.name)
         alpha = build.variables("alpha", m, lower=0.0)
@@ -136,11 +145,13 @@ class TauFPLDual(AsStated):
         return build.build()
 
     def decode(self, x: Array) -> Values:
+        """The values "alpha" and "beta" and the primal "w" that belongs to them."""
         m, n = len(self.positives), len(self.negatives)
         alpha, beta = x[:m], x[m : m + n]
         return {"alpha": alpha, "beta": beta, "w": self.direction(alpha, beta) / (m * self.R)}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """The full point of given "alpha" and "beta"."""
         alpha, beta = (np.asarray(values[name], dtype=np.float64) for name in ("alpha", "beta"))
         return np.concatenate([alpha, beta, self.direction(alpha, beta), [alpha.sum()]])
 
@@ -149,6 +160,7 @@ class TauFPLDual(AsStated):
         return np.asarray(alpha @ self.positives - beta @ self.negatives)
 
     def recount(self, values: Mapping[str, Any]) -> float:
+        """The dual objective at "alpha" and "beta"."""
         alpha, beta = np.asarray(values["alpha"]), np.asarray(values["beta"])
         v = self.direction(alpha, beta)
         return float(v @ v / (2.0 * len(alpha) * self.R) + np.sum(0.25 * alpha**2 - alpha))
@@ -183,6 +195,7 @@ class KernelRanking(AsStated):
     name: str = "tau_fpl_kernel"
 
     def program(self) -> Program:
+        """The QP of `tau_fpl_kernel`."""
         pos, neg = np.flatnonzero(self.y_pm1 > 0), np.flatnonzero(self.y_pm1 < 0)
         build = Builder(self.name)
         c = build.variables("c", len(self.K))
@@ -197,13 +210,16 @@ class KernelRanking(AsStated):
         return build.build()
 
     def decode(self, x: Array) -> Values:
+        """The values "c", the weights of the kernel's columns."""
         return {"c": x[: len(self.K)]}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """A start with "c" known and the other columns unknown."""
         c = np.asarray(values["c"], dtype=np.float64)
         return np.concatenate([c, np.full(len(self.y_pm1) + 2, np.nan)])
 
     def recount(self, values: Mapping[str, Any]) -> float:
+        """The ranking objective at "c"."""
         c = np.asarray(values["c"])
         scores = self.K @ c
         top = float(np.sort(scores[self.y_pm1 < 0])[::-1][: self.k].mean())
@@ -224,12 +240,16 @@ def tau_fpl_kernel(K: Any, y: Any, tau: float = 0.05, R: float = 1e-3, *, pos_la
     _check_R(R)
     model = Model(K, y, minimize=L2(), pos_label=pos_label)
     gram = model.X.toarray() if hasattr(model.X, "toarray") else model.X
-    if gram.shape[0] != gram.shape[1] or not np.allclose(gram, gram.T, rtol=1e-8, atol=1e-10 * np.abs(gram).max()):
+    if gram.shape[0] != gram.shape[1] or not _is_symmetric(gram):
         raise InvalidInputError(
             f"K must be a symmetric kernel matrix; got shape {gram.shape}{'' if gram.shape[0] != gram.shape[1] else ', not symmetric'}."
         )
     k = int(number_of_top(tau, float((~model.data.positive).sum())))
     return KernelRanking(gram, model.y_pm1, k, float(R))
+
+
+def _is_symmetric(gram: Array) -> bool:
+    return np.allclose(gram, gram.T, rtol=_ASYMMETRY, atol=_ASYMMETRY_AT_ZERO * np.abs(gram).max())
 
 
 def _check_R(R: Any) -> None:

@@ -20,7 +20,19 @@ from .penalties import L2
 from .rules import Linear
 
 _ROUNDING = 1e-9
+"""Tolerance, in weight, when amounts are compared with sums of weights: products such as 0.29 * 100 are not exact."""
+
+_MARGIN_TOLERANCE = 1e-6
+"""Violation of a margin of one that a point may have and still count as kept: a solver's feasibility tolerance."""
+
+_BIG_M_ROOM = 1e-9
+"""Relative increase of big-M above its bound, so that rounding cannot cut off the optimum."""
+
+_PAIRWISE_POINTS = 2000
+"""Points of a class up to which all pairwise distances are computed."""
+
 Outliers = float | Mapping[Any, float]
+"""A share in [0, 1) or a whole number of points, of all points or for each label."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,7 @@ class HardMargin(Constraint):
             raise InvalidInputError(f"HardMargin(max_norm=...) must be a positive number; got {self.max_norm!r}.")
 
     def check(self, data: Data) -> None:
+        """Raise when a label is unknown, or when all points of a class could be left out."""
         if isinstance(self.outliers, Mapping):
             unknown = [label for label in self.outliers if label not in data.classes.tolist()]
             if unknown:
@@ -85,6 +98,7 @@ class HardMargin(Constraint):
         return OutlierLimits(_amount(self.outliers, positive + negative), 0.0, 0.0)
 
     def declare(self, d: Declaration) -> None:
+        """The margin rows, switched off by the binary variable `outlier` where points may be left out, and their limits."""
         limits = self.limits(d.data)
         if max(limits.total or 0.0, limits.positives, limits.negatives) < d.points.weights.min() - _ROUNDING:
             d.builder.subject_to("margin", d.margins >= 1, labels=d.points.first)
@@ -119,12 +133,12 @@ class HardMargin(Constraint):
             mask = d.points.y_pm1 == sign
             if mask.any():
                 reach[mask] = _farthest(X[mask])
-        return np.asarray(norm * reach * (1 + 1e-9))
+        return np.asarray(norm * reach * (1 + _BIG_M_ROOM))
 
     def _feasible_norm(self, d: Declaration) -> float | None:
-        """|w| of a feasible rule along the difference of the class means; None when it is not one or others may forbid it.
+        """|w| of a feasible rule along the difference of the class means; None when there is none or it is no bound.
 
-        Only where nothing but |w| is minimised and nothing else is asked is every such rule's |w| a bound.
+        It bounds |w| at the optimum only where nothing but |w| is minimised and there are no other constraints.
         """
         model = d.model
         alone = len(model.constraints) == 1 and [type(term) for _, term in model.terms] == [L2]
@@ -145,6 +159,7 @@ class HardMargin(Constraint):
         return 1 / worst if worst > 0 else None
 
     def _norm_with_offset(self, d: Declaration, f: Array) -> float | None:
+        """2 / width of the slab along a direction with signed projections f; None when it does not separate."""
         limits = self.limits(d.data)
         positive, weights = d.points.y_pm1 > 0, d.points.weights
         if limits.total is None:
@@ -157,13 +172,14 @@ class HardMargin(Constraint):
         return 2 / max(widths) if max(widths) > 0 else None
 
     def _kept_worst(self, d: Declaration, f: Array) -> float:
+        """The smallest signed projection once the allowed weight is left out."""
         limits = self.limits(d.data)
         return _after(f, d.points.weights, limits.positives if limits.total is None else limits.total)
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
         """The weight left out beyond the limit."""
         limits = self.limits(model.data)
-        broken = np.where(model.margins(values) < 1 - 1e-6, model.weights, 0.0)
+        broken = np.where(model.margins(values) < 1 - _MARGIN_TOLERANCE, model.weights, 0.0)
         if limits.total is not None:
             excess = broken.sum() - limits.total
         else:
@@ -172,6 +188,7 @@ class HardMargin(Constraint):
         return float(excess) if excess > _ROUNDING else 0.0
 
     def formula(self) -> str:
+        """The constraint in one line, for printing a model."""
         if isinstance(self.outliers, Mapping):
             shown = ", ".join(f"{value:g} of class {label}" for label, value in self.outliers.items())
         else:
@@ -217,6 +234,7 @@ def outlier_svm(
 
 
 def _amount(value: float, weight: float) -> float:
+    """A count as it is, a share as weight."""
     return float(value) if isinstance(value, int | np.integer) else float(value) * weight
 
 
@@ -233,8 +251,8 @@ def _after(f: Array, weights: Array, amount: float) -> float:
 
 
 def _farthest(X: Array) -> Array:
-    """For each point the distance to the farthest other, or a bound on it through their mean where n is large."""
-    if len(X) <= 2000:
+    """For each point the distance to the farthest other; for many points an upper bound on it through their mean."""
+    if len(X) <= _PAIRWISE_POINTS:
         return np.asarray(cdist(X, X).max(axis=1))
     radius = np.linalg.norm(X - X.mean(axis=0), axis=1)
     return np.asarray(radius + radius.max())

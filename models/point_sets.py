@@ -21,7 +21,7 @@ from ..modelling.program import Program
 class PointSets(NamedTuple):
     """A and B with a column -1 appended (row . (v, g) = v.x - g), weights p and q, and the price l1 of each |v_c|.
 
-    Hyperplanes are the rows (v_j, g_j) of an array `planes`; l1 has one entry a column, zero for the offset's.
+    Hyperplanes are the rows (v_j, g_j) of an array `planes`; l1 has one entry per column, zero for the offset's.
     """
 
     A: Array

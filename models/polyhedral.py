@@ -38,11 +38,9 @@ def polyhedral(
         raise InvalidInputError(f"l1 must be a finite number >= 0; got {l1!r}.")
     objective = AverageViolation() + float(l1) * L1() if l1 > 0 else AverageViolation()
     model = Model(X, y, rule=Polyhedron(h, box=box), minimize=objective, name="polyhedral", **data)
-    if inside is None or inside == model.classes[1]:
+    if inside is None or model.data.side_of(inside, "inside") == "positive":
         return model
-    if inside != model.classes[0]:
-        raise InvalidInputError(f"inside {inside!r} is not a label of y; the labels are {model.classes.tolist()}.")
-    return Model(X, y, rule=Polyhedron(h, "negative", box), minimize=objective, name="polyhedral", **data)
+    return Model.from_data(model.data, rule=Polyhedron(h, "negative", box), minimize=objective, name="polyhedral")
 
 
 def rlp(X: Any, y: Any, *, l1: float = 0.0, **data: Any) -> Model:

@@ -15,6 +15,9 @@ from ..modelling.problem import AsStated
 from ..modelling.program import Program
 from ..protocol.result import Values
 
+_FEASIBLE = 1e-6
+"""Violation, relative to the data's scale, that is not reported: the feasibility tolerance of QP solvers."""
+
 
 @dataclass(frozen=True, eq=False)
 class TopKProjection(AsStated):
@@ -26,6 +29,7 @@ class TopKProjection(AsStated):
     name: str = "topk_projection"
 
     def program(self) -> Program:
+        """The QP of `topk_projection`."""
         build = Builder(self.name)
         alpha = build.variables("alpha", len(self.alpha), lower=0.0)
         beta = build.variables("beta", len(self.beta), lower=0.0)
@@ -38,10 +42,12 @@ class TopKProjection(AsStated):
         return build.build()
 
     def decode(self, x: Array) -> Values:
+        """The values "alpha" and "beta"."""
         m, n = len(self.alpha), len(self.beta)
         return {"alpha": x[:m], "beta": x[m : m + n]}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """The full point of given "alpha" and "beta"."""
         alpha = np.asarray(values["alpha"], dtype=np.float64)
         return np.concatenate([alpha, np.asarray(values["beta"], dtype=np.float64), [alpha.sum()]])
 
@@ -58,7 +64,7 @@ class TopKProjection(AsStated):
             "sum alpha = sum beta": abs(float(alpha.sum() - beta.sum())),
             "beta <= sum(alpha)/k": float(beta.max() - alpha.sum() / self.k),
         }
-        return {name: amount for name, amount in found.items() if amount > 1e-6 * scale}
+        return {name: amount for name, amount in found.items() if amount > _FEASIBLE * scale}
 
 
 def topk_projection(alpha: Any, beta: Any, k: int) -> TopKProjection:
@@ -89,6 +95,7 @@ class VectorProjection(AsStated):
     name: str = "projection"
 
     def program(self) -> Program:
+        """The QP: p, its sum `total`, and the limits on both."""
         build = Builder(self.name)
         p = build.variables("p", len(self.v), lower=0.0, upper=self.cap)
         total = build.variables("total", upper=self.at_most)
@@ -101,9 +108,11 @@ class VectorProjection(AsStated):
         return build.build()
 
     def decode(self, x: Array) -> Values:
+        """The values "p"."""
         return {"p": x[: len(self.v)]}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """The full point of a given "p"."""
         p = np.asarray(values["p"], dtype=np.float64)
         return np.append(p, p.sum())
 

@@ -46,6 +46,10 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr" if self._sparse else False)
 
+    def _signs(self, y: NDArray[Any]) -> Array:
+        """+1 for the positive class `classes_[1]`, -1 for the other."""
+        return np.where(y == self.classes_[1], 1.0, -1.0)
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each point: `classes_[1]` where the score is > 0, else `classes_[0]`."""
         scores = self.decision_function(X)

@@ -12,34 +12,43 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..checks import is_number
 from ..errors import InvalidInputError
+from ..modelling.model import Model
 from ..models.outlier_svm import outlier_svm
 from ..protocol.result import Result
 from ..solving.driver import solve
 from .base import LinearClassifier
 
 Fraction = float | Mapping[Any, float]
+"""A share of all points, or one for each label."""
+
+WEIGHT_ROUNDING = 1e-12
+"""Relative rounding error of a sum of weights."""
+
+FACE_ROUNDING = 1e-10
+"""Distance, relative to the largest score, by which the one-class threshold lies below the slab's face: support points lie
+on the face itself, and rounding must not make them outliers."""
 
 
 class RGDTreeSVC(LinearClassifier):
     """Linear classifier of the widest margin that leaves out a given share of the points, by random gradient descent trees.
 
-    Minimise 1/2 w'w subject to y_i (w.x_i + b) >= 1 for all but floor(outlier_fraction * n) points. The trees find who is
-    left out; exact maximum margins on the rest finish (see mipclass.models.outlier_svm and solver "rgd-tree").
+    Minimise 1/2 w'w subject to y_i (w.x_i + b) >= 1 for all but floor(outlier_fraction * n) points. The trees find the
+    points to leave out; exact maximum margins on the others follow (see mipclass.models.outlier_svm, solver "rgd-tree").
 
     Parameters
     ----------
     outlier_fraction : number in [0, 1) of all points, shared freely between the classes, or a mapping {label: number} of
         each class. A fraction below one point leaves none out.
-    height, max_nodes, n_children, delta, mu : the tree: levels, nodes kept on a level, children of a node (None: from delta
-        and mu), how far beyond the outliers children are drawn, probability of missing a path of inliers.
+    height, max_nodes, n_children, delta, mu : the tree: levels, nodes kept per level, children per node (None: from delta
+        and mu), candidates for children beyond the outliers as a share of them, probability of missing a path of inliers.
     n_rounds : most boosting rounds; each tree grows from the best node so far, until the width is stable.
     n_restarts : independent beginnings; the widest slab wins.
     polish : True for exact maximum margins on the points that stay, False for the tree's own slab, or a QP backend's name.
     C : None for the maximum margin; a number for a soft margin (squared hinge, C of scikit-learn's LinearSVC) on the points
-        that stay, which helps where classes overlap beyond the outliers.
+        that stay, for classes that overlap even without the outliers.
     reselect : with C, leave out anew the points that lie worst to the soft margin, as many as the tree left out (of each
         class, for a mapping), and fit again, until they stay the same.
     keep_tree : hand back the trees as a networkx DiGraph in `tree_`.
@@ -64,8 +73,10 @@ class RGDTreeSVC(LinearClassifier):
     """
 
     _sparse = True
-    outliers_: NDArray[np.bool_]
+    outliers_: Mask
     margin_: float
+    tree_margin_: float
+    tree_: Any
 
     def __init__(
         self,
@@ -139,11 +150,11 @@ class RGDTreeSVC(LinearClassifier):
             seen.add(self.outliers_.tobytes())
             if not self.reselect:
                 return
-            margins = np.where(y == self.classes_[1], 1.0, -1.0) * soft.decision_function(X)
+            margins = self._signs(y) * soft.decision_function(X)
             worst = np.zeros(len(y), dtype=bool)
             for group, total in zip(groups, leave, strict=True):
                 order = np.flatnonzero(group)[np.argsort(margins[group], kind="stable")]
-                worst[order[np.cumsum(weights[order]) <= total * (1.0 + 1e-12)]] = True
+                worst[order[np.cumsum(weights[order]) <= total * (1.0 + WEIGHT_ROUNDING)]] = True
             if worst.tobytes() in seen or len(np.unique(y[~worst])) < 2:
                 return
             self.outliers_ = worst
@@ -163,8 +174,10 @@ class RGDTreeOneClass(OutlierMixin, BaseEstimator):
     outliers_ : boolean mask of the training points that were left out.   margin_ : width of the slab, before rounding.
     """
 
-    outliers_: NDArray[np.bool_]
+    outliers_: Mask
     margin_: float
+    tree_margin_: float
+    tree_: Any
     result_: Result
 
     def __init__(
@@ -210,8 +223,7 @@ class RGDTreeOneClass(OutlierMixin, BaseEstimator):
         _set_slab(self, extra, X.shape[0])
         self.coef_ = np.asarray(extra["direction"]).reshape(1, -1)
         scores = np.asarray(X @ self.coef_[0])
-        # Support points lie on the face itself: rounding must not call them outliers.
-        self.offset_ = float(extra["faces"][0]) - 1e-10 * float(np.abs(scores).max())
+        self.offset_ = float(extra["faces"][0]) - FACE_ROUNDING * float(np.abs(scores).max())
         self.intercept_ = np.array([-self.offset_])
         return self
 
@@ -236,6 +248,7 @@ class RGDTreeOneClass(OutlierMixin, BaseEstimator):
 
 
 def _check_fraction(fraction: Any) -> None:
+    """Raise unless every share is a number in [0, 1)."""
     for value in fraction.values() if isinstance(fraction, Mapping) else [fraction]:
         if not is_number(value) or not 0 <= value < 1:
             raise InvalidInputError(
@@ -249,7 +262,8 @@ def _share(fraction: Any) -> Any:
     return {k: float(v) for k, v in fraction.items()} if isinstance(fraction, Mapping) else float(fraction)
 
 
-def _solve(estimator: Any, model: Any) -> Result:
+def _solve(estimator: RGDTreeSVC | RGDTreeOneClass, model: Model) -> Result:
+    """Solve the model by rgd-tree with the estimator's parameters as options."""
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     options = {
         "height": estimator.height,
@@ -262,11 +276,18 @@ def _solve(estimator: Any, model: Any) -> Result:
         "polish": estimator.polish,
         "tree": estimator.keep_tree,
     }
-    limits = {"time_limit": estimator.time_limit, "progress": estimator.progress}
-    return solve(model, "rgd-tree", seed=seed, options=options, **limits)
+    return solve(
+        model,
+        "rgd-tree",
+        seed=seed,
+        options=options,
+        time_limit=estimator.time_limit,
+        progress=estimator.progress,
+    )
 
 
-def _set_slab(estimator: Any, extra: Mapping[str, Any], n: int) -> None:
+def _set_slab(estimator: RGDTreeSVC | RGDTreeOneClass, extra: Mapping[str, Any], n: int) -> None:
+    """Set the fitted attributes that both estimators have."""
     estimator.outliers_ = np.zeros(n, dtype=bool)
     estimator.outliers_[extra["outliers"]] = True
     estimator.margin_ = float(extra["width"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from ..analysis.thresholds import (
 )
 from ..arrays import Array
 from ..checks import is_number, is_whole_number
-from ..errors import InvalidInputError, MipclassWarning
+from ..errors import InvalidInputError, warn
 from ..modelling.row_blocks import is_lazy, row_blocks
 from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
 from ..protocol.result import Result
@@ -30,8 +29,14 @@ from ..solving.driver import solve
 from .base import BinaryClassifier
 from .splits import merge, row_hashes, split
 
-MERGE_ROWS = 10_000  # up to here equal points are merged first, so that weights and repetition agree to the last bit
-BOOTSTRAP_SHARE = 0.632  # what a bootstrap sample holds of the distinct points on average
+MERGE_ROWS = 10_000
+"""Rows up to which equal points are merged first, so that weights and repetition agree to the last bit."""
+
+BOOTSTRAP_SHARE = 0.632
+"""Share of the distinct points that a bootstrap sample holds on average: 1 - 1/e."""
+
+LEAST_SECONDS = 1e-3
+"""Time limit of a ranking problem when the fit's own time is used up: a solve needs a positive one."""
 
 
 class Ranked(NamedTuple):
@@ -42,7 +47,7 @@ class Ranked(NamedTuple):
     result: Result
 
 
-class Task(NamedTuple):
+class RankingTask(NamedTuple):
     """What every ranking solve of one fit shares."""
 
     X: Any
@@ -148,7 +153,7 @@ class TauFPLClassifier(BinaryClassifier):
             X, y, weights = self._validate_blocks(X, y, sample_weight)
         else:
             X, y, weights = self._validate(X, y, sample_weight)
-        y_pm1 = np.where(y == self.classes_[1], 1.0, -1.0)
+        y_pm1 = self._signs(y)
         for sign, label in ((-1.0, self.classes_[0]), (1.0, self.classes_[1])):
             if not weights[y_pm1 == sign].any():
                 raise ValueError(f"all samples of class {label!r} have weight zero; a classifier needs two classes.")
@@ -160,19 +165,18 @@ class TauFPLClassifier(BinaryClassifier):
             raise ValueError(f"kernel={self.kernel!r} takes whole-number weights only; kernel='linear' takes any.")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         limit = np.inf if self.time_limit is None else started + self.time_limit
-        self._choose(Task(X, gram, y_pm1, weights, seed, limit))
+        self._choose(RankingTask(X, gram, y_pm1, weights, seed, limit))
         return self
 
-    def _choose(self, task: Task) -> None:
+    def _choose(self, task: RankingTask) -> None:
+        """Fit the scorer and its threshold by the rule that `threshold` names."""
         negatives = task.weights * (task.y_pm1 < 0)
         tau_rank = self.tau if self.ranking_tau is None else self.ranking_tau
         self.k_ = number_of_top(tau_rank, float(negatives.sum()))
         if tau_rank * float(negatives.sum()) < 1.0:
-            warnings.warn(
+            warn(
                 f"{negatives.sum():g} negatives are fewer than 1/{tau_rank:g}: the ranking looks at the single worst "
-                "negative (k = 1), and the threshold lies above all negatives it sees.",
-                MipclassWarning,
-                stacklevel=3,
+                "negative (k = 1), and the threshold lies above all negatives it sees."
             )
         fit = {"train": self._fit_train, "oob": self._fit_oob, "umbrella": self._fit_umbrella}[self.threshold]
         scorer, self.threshold_ = fit(task)
@@ -183,7 +187,8 @@ class TauFPLClassifier(BinaryClassifier):
         else:
             self.dual_coef_ = scorer.reshape(1, -1)
 
-    def _fit_train(self, task: Task) -> tuple[Array, float]:
+    def _fit_train(self, task: RankingTask) -> tuple[Array, float]:
+        """One ranking of all points; the threshold is the rank rule on the same points."""
         ranked = self._rank(task, task.weights, 0)
         self.result_ = ranked.result
         scores = self._train_scores(task, ranked.weights)
@@ -195,16 +200,15 @@ class TauFPLClassifier(BinaryClassifier):
         )
         return ranked.weights, b
 
-    def _fit_oob(self, task: Task) -> tuple[Array, float]:
+    def _fit_oob(self, task: RankingTask) -> tuple[Array, float]:
+        """Scorers of unit norm and their thresholds on held-out negatives, averaged over random splits."""
         kept = np.flatnonzero(task.weights > 0)
         hashes = row_hashes(task.X)[kept]
         labels = task.y_pm1[kept]
         if len(np.unique(hashes[labels < 0])) < 2:
-            warnings.warn(
+            warn(
                 "threshold='oob' needs two different negatives to hold one out; the rank rule on the training data is "
-                "used instead.",
-                MipclassWarning,
-                stacklevel=4,
+                "used instead."
             )
             return self._fit_train(task)
         rounds = self._run_rounds(task, kept, hashes, labels)
@@ -222,7 +226,7 @@ class TauFPLClassifier(BinaryClassifier):
         return scorer, float(np.mean([b / ranked.norm for ranked, b in used]))
 
     def _run_rounds(
-        self, task: Task, kept: NDArray[np.intp], hashes: NDArray[np.uint64], labels: Array
+        self, task: RankingTask, kept: NDArray[np.intp], hashes: NDArray[np.uint64], labels: Array
     ) -> list[tuple[Ranked, float]]:
         def one(r: int) -> tuple[Ranked, float]:
             first, rest = split(hashes, labels, BOOTSTRAP_SHARE, task.base_seed + r)
@@ -244,7 +248,8 @@ class TauFPLClassifier(BinaryClassifier):
             rounds.append(one(r))
         return rounds
 
-    def _fit_umbrella(self, task: Task) -> tuple[Array, float]:
+    def _fit_umbrella(self, task: RankingTask) -> tuple[Array, float]:
+        """One ranking without the held-out negatives; the threshold is an order statistic of their scores."""
         neg = np.flatnonzero((task.y_pm1 < 0) & (task.weights > 0))
         needed = umbrella_negatives_needed(self.tau, self.delta)
         held = max(needed, len(neg) // 2)
@@ -264,10 +269,10 @@ class TauFPLClassifier(BinaryClassifier):
         )
         return ranked.weights, clear_of_rounding(umbrella_threshold(scores[out], self.tau, self.delta), scores)
 
-    def _rank(self, task: Task, weights: Array, r: int) -> Ranked:
+    def _rank(self, task: RankingTask, weights: Array, r: int) -> Ranked:
         """Solve the ranking problem on the points of positive weight."""
         tau = self.tau if self.ranking_tau is None else self.ranking_tau
-        left = None if np.isinf(task.deadline) else max(1e-3, task.deadline - time.perf_counter())
+        left = None if np.isinf(task.deadline) else max(LEAST_SECONDS, task.deadline - time.perf_counter())
         inside = np.repeat(np.arange(len(weights)), weights.astype(np.intp)) if task.gram is not None else None
         problem: Any
         if task.gram is not None and inside is not None:
@@ -293,7 +298,7 @@ class TauFPLClassifier(BinaryClassifier):
         np.add.at(c, inside, result.values["c"])
         return Ranked(c, float(np.sqrt(max(0.0, float(c @ (task.gram @ c))))), result)
 
-    def _train_scores(self, task: Task, weights: Array) -> Array:
+    def _train_scores(self, task: RankingTask, weights: Array) -> Array:
         if task.gram is not None:
             return np.asarray(task.gram @ weights)
         return _scores(task.X, weights)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,6 +42,17 @@ class Data:
     def d(self) -> int:
         """The number of features."""
         return int(self.X.shape[1])
+
+    @property
+    def positive_is_larger(self) -> bool:
+        """Whether the positive class is the larger label in sort order, as it is unless `pos_label` named the other."""
+        return bool(self.classes[1] == np.unique(self.classes)[1])
+
+    def side_of(self, label: Any, name: str) -> Literal["positive", "negative"]:
+        """Which class a label names; `name` is the parameter that an error speaks of."""
+        if label not in self.classes.tolist():
+            raise InvalidInputError(f"{name} {label!r} is not a label of y; the labels are {self.classes.tolist()}.")
+        return "positive" if label == self.classes[1] else "negative"
 
     @property
     def positive(self) -> Mask:

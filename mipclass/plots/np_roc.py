@@ -12,6 +12,12 @@ from ..analysis.thresholds import check_rate
 from ..arrays import Array
 from ..errors import InvalidInputError
 
+LEAST_RATE = 1e-4
+"""Smallest false-positive rate on a logarithmic axis, unless half a negative is more."""
+
+GRID_POINTS = 501
+"""False-positive rates at which the band is drawn."""
+
 
 @dataclass
 class NPRocDisplay:
@@ -106,7 +112,11 @@ class NPRocDisplay:
 
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
-        grid = np.linspace(0.0, 1.0, 501) if not log else np.geomspace(max(1e-4, 0.5 / len(self.fpr)), 1.0, 501)
+        grid = (
+            np.linspace(0.0, 1.0, GRID_POINTS)
+            if not log
+            else np.geomspace(max(LEAST_RATE, 0.5 / len(self.fpr)), 1.0, GRID_POINTS)
+        )
         low = _step(self.fpr_upper, self.tpr_lower, grid)
         high = _step(self.fpr_lower, self.tpr_upper, grid, above=True)
         ax.fill_between(grid, low, high, alpha=0.2, linewidth=0, label=f"{1 - self.delta:.0%} limits for new data")

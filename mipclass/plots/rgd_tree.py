@@ -11,9 +11,9 @@ from .axes import INKS, axes_of
 
 
 class RGDTreeDisplay:
-    """The trees of an RGDTreeSVC or RGDTreeOneClass: every kept node at its level and width, edges to its parent.
+    """The trees of an RGDTreeSVC or RGDTreeOneClass: every kept node at its level and width, joined to its parent.
 
-    Boosted trees follow each other from left to right, each joined by a dashed line to the node it grew from; the widest
+    Boosted trees follow each other from left to right, each joined by a dashed line to the node it grew from. The widest
     node is marked, and so is the width after the exact last step.
 
     Parameters
@@ -30,6 +30,7 @@ class RGDTreeDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> RGDTreeDisplay:
+        """Draw the trees of an estimator that was fitted with keep_tree=True."""
         if not hasattr(estimator, "tree_"):
             raise InvalidInputError(
                 f"{type(estimator).__name__} holds no tree; fit it with keep_tree=True before drawing it."
@@ -37,6 +38,7 @@ class RGDTreeDisplay:
         return cls(estimator.tree_, margin=float(estimator.margin_)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> RGDTreeDisplay:
+        """Draw into `ax`, or into new axes."""
         ax, figure = axes_of(ax)
         nodes = self.tree.nodes
         height = 1 + max(level for _, level in nodes(data="level"))

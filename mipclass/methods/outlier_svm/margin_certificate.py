@@ -27,7 +27,7 @@ def margin_certificate(form: OutlierForm, found: Nearest, values: Values) -> Cer
         weights[form.rows2] = found.beta
     used = np.flatnonzero(weights)
     bound, reached = (Fraction(form.objective(width)) for width in (found.distance, found.width))
-    positive = "larger" if model.classes[1] == np.unique(model.classes)[1] else "smaller"
+    positive = "larger" if model.data.positive_is_larger else "smaller"
     return Certificate(
         {
             "format": FORMAT,

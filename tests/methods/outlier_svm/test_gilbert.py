@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mipclass import models, solve
 from mipclass.methods.outlier_svm.polytope import polytope_distance
 from mipclass.methods.outlier_svm.sifting import nearest_points
 from mipclass.methods.outlier_svm.walks import delete_row
@@ -246,3 +247,11 @@ def test_working_sets_for_one_class_and_for_meeting_hulls():
     found = nearest_points(cloud, None)
     assert found.status is Status.OPTIMAL
     assert found.distance == pytest.approx(polytope_distance(cloud).distance, rel=1e-9)
+
+
+def test_points_of_weight_zero_do_not_count_and_leave_no_certificate():
+    """A certificate says that every point keeps its margin, which points of weight zero need not."""
+    X, y = np.array([[0.0], [1.0], [5.0], [6.0], [0.5]]), np.array([0, 0, 1, 1, 1])
+    found = solve(models.outlier_svm(X, y, 0, sample_weight=[1, 1, 1, 1, 0]), "gilbert")
+    assert found.extra["width"] == pytest.approx(4.0)
+    assert found.certificate is None
