@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mipclass.methods.exact.box.kernels import grow as kernel
+from mipclass.methods.exact.box.lemmas import FEW
 from mipclass.methods.exact.box.proof import BoxProof, CoverProof
 from mipclass.methods.exact.box.search import BoxSearch
 from mipclass.methods.exact.rational import exact_product, integer_matrix, integer_weights, rank, round_rows
@@ -51,7 +51,7 @@ def test_integer_weights_are_exact_or_below():
     assert integer_matrix(np.array([[0.5, 6.0], [0.25, 3.0]])) == [[2, 2], [1, 1]]
 
 
-@pytest.mark.parametrize("few", [0, kernel.FEW])
+@pytest.mark.parametrize("few", [0, FEW])
 def test_lattices_are_settled_by_lemmas(few):
     """Of either kind: by boxes in the smaller space (few = 0), or by infeasible subsystems."""
     kinds = set()

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from mipclass.methods.exact.box.kernels import conflicts as kernel
+from mipclass.methods.exact.box.kernels import state
+from mipclass.methods.exact.box.kernels.matching import Matched, match
 
-ONE = 2.0**kernel.KBITS
+ONE = 2.0**state.KBITS
 
 
 @given(seed=st.integers(0, 10**6), r=st.integers(2, 5))
@@ -21,7 +23,7 @@ def test_a_conflict_leaves_no_common_point(seed, r):
     Q = rng.integers(-(2**21), 2**21, (2, r)).astype(float)
     h = 2.0 ** rng.integers(10, 20, r)
     c = np.clip(np.round(rng.uniform(-ONE, ONE, r)), h - ONE, ONE - h)
-    m = kernel.conflict(Q, np.zeros(2), 0, 1, c, h, r * ONE)
+    m = kernel.conflict(state.Points(Q, np.zeros(2), np.ones(2, np.int64)), 0, 1, c, h)
     answer = linprog(
         np.append(np.zeros(r), -1.0),
         A_ub=np.column_stack([-Q / 2**21, np.full(2, 1e5)]),
@@ -47,6 +49,7 @@ class Box:
         self.Q = np.round(Q / np.abs(Q).max(axis=1, keepdims=True) * 2**21)
         self.err = np.full(n, 0.5)
         self.weights = rng.integers(1, weights + 1, n)
+        self.data = state.Points(self.Q, self.err, self.weights)
         self.c = np.append(ONE, np.round(rng.uniform(-0.5, 0.5, r - 1) * ONE))
         self.h = np.append(0.0, np.full(r - 1, ONE / 4))
         a, s = self.Q @ self.c, np.abs(self.Q) @ self.h
@@ -60,20 +63,20 @@ class Box:
         )
 
     def multipliers(self, i: int, j: int) -> int:
-        return kernel.conflict(self.Q, self.err, i, j, self.c, self.h, len(self.c) * ONE)
+        return kernel.conflict(self.data, i, j, self.c, self.h)
 
-    def match(self, need: int = 10**6, n_pairs: int = 0, hope: float = np.inf) -> tuple[int, int, int, bool, int]:
+    def match(self, need: int = 10**6, n_pairs: int = 0, share: float = np.inf) -> Matched:
         q = np.ascontiguousarray(self.Q[self.points].T)
-        points = self.points.astype(np.int32)
-        data = (self.Q, self.err, self.weights, self.c, self.h, q, points, len(points), self.a, self.s)
-        return kernel.match(*data, self.left, need, self.pairs, n_pairs, n_pairs, hope)
+        members = self.points.astype(np.int32)
+        box = state.Box(self.c, self.h, members, q, self.a, self.s, self.left, self.pairs)
+        return match(self.data, box, n_pairs, n_pairs, need, share)
 
     def check(self, n_pairs: int) -> int:
         """The value of the pairs, after checking that they are conflicts and use no weight twice."""
         used = np.zeros(len(self.Q), np.int64)
         for i, j, m, value in self.pairs[:n_pairs]:
             assert self.graph.has_edge(i, j)
-            p, q = kernel._multipliers(m)
+            p, q = kernel.multipliers(m)
             mix = p * self.Q[i] + q * self.Q[j]
             assert mix @ self.c + np.abs(mix) @ self.h + (p + q) / 2 * len(self.c) * ONE <= 0
             assert value > 0
@@ -102,7 +105,7 @@ def test_matchings_are_nearly_the_largest():
         assert tried or not n_pairs
         assert box.check(n_pairs) <= most
         found, largest = found + n_pairs, largest + most
-        n_pairs, *_, tried, _ = Box(seed, n=60, r=4).match(hope=0.0)
+        n_pairs, *_, tried, _ = Box(seed, n=60, r=4).match(share=0.0)
         assert not tried
         greedy += n_pairs
     assert greedy < 0.9 * largest
@@ -113,7 +116,7 @@ def test_inherited_pairs_give_way_and_are_counted():
     changed = 0
     for seed in range(30):
         box = Box(seed, n=60, r=4)
-        n_pairs, *_ = box.match(hope=0.0)
+        n_pairs, *_ = box.match(share=0.0)
         before = [tuple(pair) for pair in box.pairs[:n_pairs]]
         value = box.check(n_pairs)
         more, inherited, wanting, *_ = box.match(n_pairs=n_pairs)

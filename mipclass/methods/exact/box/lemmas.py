@@ -1,9 +1,9 @@
-"""Lemmas of a box search: sets of points that cost something whatever W is, proven apart from any box.
+"""Lemmas of a box search: sets of points that cost something whatever W is, proven without reference to any box.
 
-A box whose uncertain points all touch one vertex of the arrangement (lattices, binary features) never empties by halving: its points
-span a smaller space, where the same search proves what they must cost. Few points that are dependent in the full space (r + 1 of them
-round a simplex, say) are decided by halving, but only in about as many boxes as the cube has grains; the infeasible subsystems among
-them prove it at once.
+Where many points meet in one vertex of the arrangement (lattices, binary features), halving never decides them: the box round the
+vertex keeps them uncertain at every size. If they span a smaller space than all points, the same search in that space proves what
+they cost. A few points that are dependent in the full space (r + 1 points round a simplex, for example) could be decided by halving,
+but only in a number of boxes that is exponential in r; infeasible subsystems of these points prove it at once.
 """
 
 from __future__ import annotations
@@ -15,55 +15,61 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ....arrays import Array
+from ....arrays import Array, Index, Positions
 from ...zero_one.prepared import WeightedRows, whitening
 from ..iis.cover import CoverData
 from ..iis.proof import cover_proof
 from ..iis.tree import IISSearch
+from .kernels.state import LemmaTable
 from .proof import BoxProof, CoverProof
 
-Weights = NDArray[np.int64]
-Rows = NDArray[np.intp]
 Stop = Callable[[], object]
 
+FEW = 20  # lemmas about up to so many points are proven by infeasible subsystems, about more points by boxes in a smaller space
+LOCAL_STEPS = 400  # steps of the local search for a rule that costs less than a lemma would claim
 
-class Search(Protocol):
-    """A search over the rows' own space."""
+
+class SubspaceSearch(Protocol):
+    """A search over some rows in the space that they span."""
 
     lower: int
     best: int
     best_W: Array
 
-    def advance(self, stop: Stop, goal: int) -> bool: ...
-    def proof(self, rows: Rows) -> BoxProof: ...
+    def advance(self, stop: Stop, goal: int) -> bool:
+        """Work until the goal is proven or refuted; False when stopped before."""
+        ...
+
+    def proof(self, rows: Positions) -> BoxProof:
+        """The proof of `lower`, about the given rows of a larger matrix."""
+        ...
 
 
 class Lemmas:
-    """Lemmas about rows of Z with whole weights, found once and used wherever their points are uncertain."""
+    """Lemmas about rows of Z with integer weights; each is proven once and serves every box where its points are not lost."""
 
     def __init__(
-        self, Z: Array, weights: Weights, few: int, own_space: Callable[[Array, Weights, Array], Search | None]
+        self, Z: Array, weights: Index, few: int, own_space: Callable[[Array, Index, Array], SubspaceSearch | None]
     ) -> None:
-        """`few`: most points asked for subsystems; `own_space` begins a search in a space smaller than Z's, or declines."""
+        """`few`: see FEW. `own_space(Z, weights, W)` begins a search over rows that span a smaller space, or returns None."""
         self.Z, self.weights, self.few = Z, weights, few
         self._own_space = own_space
         self.proofs: list[BoxProof | CoverProof] = []
-        self.counterexample: Array | None = (
-            None  # a rule for which the points last asked about cost less than they would have to
-        )
-        self._refused: dict[frozenset[int], int] = {}  # a cost that was not proven of the points
-        self._begun: dict[frozenset[int], Search] = {}  # stopped on the way
-        self._tabulate()
+        self.counterexample: Array | None = None  # a rule that refuted the lemma last asked for
+        self._refused: dict[frozenset[int], int] = {}  # points -> a cost that could not be proven of them
+        self._begun: dict[frozenset[int], SubspaceSearch] = {}  # points -> a search that was stopped
+        self.table = self._tabulate()
 
-    def _tabulate(self) -> None:
-        """(where each lemma's rows start, the rows, the bounds), as the kernel reads them."""
+    def _tabulate(self) -> LemmaTable:
+        """The lemmas as the kernel reads them."""
         rows = [proof.rows for proof in self.proofs]
         starts = np.cumsum([0, *(len(part) for part in rows)])
         members = np.concatenate([np.zeros(0, np.intp), *rows])
-        self.table = (starts, members, np.array([proof.bound for proof in self.proofs], dtype=np.int64))
+        return LemmaTable(starts, members, np.array([proof.bound for proof in self.proofs], dtype=np.int64))
 
     def find(self, points: NDArray[np.int32], need: int, stop: Stop) -> bool | None:
-        """Whether there is now a lemma that some of the points cost at least `need`; None when stopped: ask again to go on."""
+        """Prove a lemma that some of the points cost at least `need`, and say whether it exists now; None when stopped: a later call
+        with the same points goes on."""
         self.counterexample = None
         here = frozenset(points.tolist())
         if need > int(self.weights[points].sum()) or need >= self._refused.get(here, need + 1):
@@ -72,26 +78,26 @@ class Lemmas:
         proof = self._by_cover(rows, need) if len(rows) <= self.few else self._by_boxes(here, rows, need, stop)
         if proof is not None:
             self.proofs.append(proof)
-            self._tabulate()
+            self.table = self._tabulate()
             return True
         if here in self._begun:
             return None
         self._refused[here] = need
         return False
 
-    def _rule(self, rows: Rows, need: int) -> Array | None:
-        """A good rule for the rows, or None, and kept as counterexample, when it costs less than the need."""
+    def _rule(self, rows: Positions, need: int) -> Array | None:
+        """A good rule for the rows; None if it costs less than `need`, and then it is kept as the counterexample."""
         from ...zero_one.local import local_search
 
         Z, weights = self.Z[rows], self.weights[rows]
-        W = local_search(WeightedRows(Z, weights.astype(np.float64)), None, 0, steps=400).w
+        W = local_search(WeightedRows(Z, weights.astype(np.float64)), None, 0, steps=LOCAL_STEPS).w
         if int(weights[Z @ W <= 0].sum()) >= need:
             return W
         self.counterexample = W
         return None
 
-    def _by_cover(self, rows: Rows, need: int) -> CoverProof | None:
-        """A proof by infeasible subsystems, about those of the rows that it takes."""
+    def _by_cover(self, rows: Positions, need: int) -> CoverProof | None:
+        """A proof by infeasible subsystems, about only those of the rows that it uses; None if there is none."""
         W = self._rule(rows, need)
         if W is None:
             return None
@@ -106,8 +112,8 @@ class Lemmas:
             return None
         return CoverProof(rows[proof.rows], proof.bound, proof.content)
 
-    def _by_boxes(self, here: frozenset[int], rows: Rows, need: int, stop: Stop) -> BoxProof | None:
-        """A proof by boxes in the space the rows span; when stopped, the search is kept."""
+    def _by_boxes(self, here: frozenset[int], rows: Positions, need: int, stop: Stop) -> BoxProof | None:
+        """A proof by boxes in the space that the rows span; None if there is none, or if stopped, and then the search is kept."""
         search = self._begun.pop(here, None)
         if search is None:
             W = self._rule(rows, need)

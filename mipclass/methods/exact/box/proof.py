@@ -1,4 +1,4 @@
-"""What a box search proves, as a certificate holds it: trees over the cube, and lemmas about few points."""
+"""What a box search proves, as a certificate holds it: a tree over the faces of the cube, and the lemmas that it refers to."""
 
 from __future__ import annotations
 
@@ -6,53 +6,40 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....arrays import Array
+from ....arrays import Array, Positions
 from ....certificates.certificate import floats, pack
-
-Rows = NDArray[np.intp]
-
-
-@dataclass(frozen=True)
-class BoxTree:
-    """A preorder stream of nodes (see `kernels.box`) and the conflicts and lemmas it refers to, in order of appearance."""
-
-    ops: NDArray[np.uint8]
-    counts: NDArray[np.uint8]
-    pairs: NDArray[np.int32]
-    lemmas: NDArray[np.int32]
-
-    @classmethod
-    def empty(cls) -> BoxTree:
-        return cls(np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros((0, 3), np.int32), np.zeros(0, np.int32))
+from .kernels.state import BoxTree
 
 
 @dataclass(frozen=True)
 class CoverProof:
-    """Rows `rows` of the parent cost at least `bound` whatever W is: infeasible subsystems among them, and a tree of covers."""
+    """The rows `rows` of a larger matrix cost at least `bound` whatever W is: infeasible subsystems of them, and a tree of covers."""
 
-    rows: Rows
+    rows: Positions
     bound: int
     cover: dict[str, Any]
 
-    def content(self, columns: Rows, n_features: int) -> dict[str, Any]:
-        """As a certificate holds it. Multipliers are the same over all features: dropped columns are multiples of the offset's."""
+    def content(self, columns: Positions, n_features: int) -> dict[str, Any]:
+        """The proof as a certificate holds it.
+
+        Its multipliers also hold for the user's features: dropped columns are multiples of the column of the offset.
+        """
         return {"kind": "iis", "rows": self.rows.tolist(), "bound": self.bound, **self.cover}
 
 
 @dataclass(frozen=True)
 class BoxProof:
-    """Rows `rows` of the parent cost at least `bound` whatever W is: the map M, the tree over its cube, lemmas it may use."""
+    """The rows `rows` of a larger matrix cost at least `bound` whatever W = M V is: a tree over the faces of V's cube, and lemmas."""
 
-    rows: Rows
+    rows: Positions
     M: Array
     bound: int
     tree: BoxTree
     lemmas: tuple[BoxProof | CoverProof, ...]
 
-    def content(self, columns: Rows, n_features: int) -> dict[str, Any]:
-        """As a certificate holds it: the map has a row for each of the user's features (zero where dropped) and the offset."""
+    def content(self, columns: Positions, n_features: int) -> dict[str, Any]:
+        """The proof as a certificate holds it; its map has one row per feature of the user (zero if dropped) and one for the offset."""
         full = np.zeros((n_features + 1, self.M.shape[1]))
         full[columns], full[-1] = self.M[:-1], self.M[-1]
         return {

@@ -1,86 +1,95 @@
-"""box at array level: proven optimum of the 0-1 loss by branch and bound in the space of weights.
+"""Box search at array level: the proven optimum of the 0-1 loss by branch and bound in the space of weights.
 
-Data        signed rows z_i of rank r, whole weights c_i
-Minimise    sum_i c_i [z_i.W <= 0]   over W, a tie being an error
-Search      W = M V, V on the faces of the cube; each face is halved coordinate by coordinate. On a box some points are surely
-            wrong, some pairs conflict (one of the two is wrong wherever V is), and disjoint conflicts add up to a bound.
-Claim       proven: every decision is made in exact integers (`kernels.box`), and the tree is the certificate.
+Data        signed rows z_i of rank r, integer weights c_i
+Minimise    sum_i c_i [z_i.W <= 0]   over W; a tie is an error
+Search      W = M V with V on the faces of the cube |V|_max = 1; each face is halved coordinate by coordinate. On a box some points are
+            wrong everywhere, and some pairs of points conflict: one of the two is wrong wherever V is. Disjoint conflicts add up.
+Claim       proven: every decision is made in exact integers (`kernels.grow`), and the tree is the certificate.
 
-The target rises from pass to pass; each pass replays the tree of the last one and grows only leaves that fall short, so there is a
-proven bound at any time. Boxes that halving does not empty are settled by lemmas about their points (`box_lemmas`).
+A pass proves a target; the target rises from pass to pass. Each pass replays the tree of the last one and grows only the leaves whose
+bound is below the new target, so a proven lower bound exists at any time. Boxes whose points no halving decides are closed by lemmas
+about these points (`lemmas`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil, log
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....arrays import Array
+from ....arrays import Array, Index, Positions
 from ...zero_one.prepared import whitening
 from ..rational import exact_product, integer_matrix, rank, round_rows, surely_positive
-from .lemmas import Lemmas
-from .proof import BoxProof, BoxTree
+from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, BoxTree, Path, Points, new_state
+from .lemmas import FEW, Lemmas
+from .proof import BoxProof
 
 Stop = Callable[[], object]
-MAX_RANK = 16  # sums of products stay below 2^53 up to here
-NUDGES = (-6, -10, -14, -18)  # powers of two: shares of a rule's length, down to the grid of the boxes
+Progress = Callable[[], None]
+
+MAX_RANK = 16  # up to this rank the integer sums of the kernels stay below 2^53
+SHEAR = 0.1  # size of the random change of axes, relative to the axes
+NUDGES = (
+    -6,
+    -10,
+    -14,
+    -18,
+)  # lengths of the steps away from a rule, as powers of two of its own length; the boxes' grid is 2^-20
 CHUNK = 3_000_000  # point visits between two looks at the clock, about 0.1 s
+FIRST_NODES, FIRST_LEMMAS = 1 << 12, 1 << 10  # room for a first tree; it is doubled when it is full
+
+# The targets of successive passes, as shares of the cost of the incumbent (or of the goal).
+FIRST_TARGET = 0.2  # of the first pass
+FIRST_STEP = 1 / 12  # of the second pass, before the growth of the tree is known
+SMALLEST_STEP, LARGEST_STEP = 1 / 200, 0.15
+NODE_GROWTH = 3.0  # factor by which a pass should enlarge the tree: a replay is then cheap beside the new work
+SMALLEST_RETREAT = (
+    1 / 500
+)  # a target that leaves holes is lowered only while it exceeds the proven bound by more than this share
 
 
 def _generic(M: Array) -> Array:
-    """M with its axes shaken a little, so that vertices of lattice data do not fall on the boundaries of boxes.
+    """M with its axes changed a little at random, so that the vertices of lattice data do not lie on the boundaries of boxes.
 
-    A vertex inside a box can be settled by a lemma about its points; one on the boundary would need half of the lemma.
+    One lemma about the points of a vertex closes a box that has the vertex inside; on a boundary each half would need its own.
     """
     r = M.shape[1]
-    return np.asarray(M @ (np.eye(r) + 0.1 / np.sqrt(r) * np.random.default_rng(r).standard_normal((r, r))))
+    return np.asarray(M @ (np.eye(r) + SHEAR / np.sqrt(r) * np.random.default_rng(r).standard_normal((r, r))))
 
 
 class BoxSearch:
-    """An anytime search over Z with whole weights; `lower` is proven, `best_W` costs at most `best`."""
+    """An anytime search over the rows Z with integer weights; `lower` is proven, and `best_W` costs at most `best`."""
 
     def __init__(
-        self,
-        Z: Array,
-        weights: NDArray[np.int64],
-        W: Array | None = None,
-        *,
-        few: int | None = None,
-        M: Array | None = None,
+        self, Z: Array, weights: Index, W: Array | None = None, *, few: int = FEW, M: Array | None = None
     ) -> None:
-        """`few`: up to so many dependent points are settled by their infeasible subsystems (default: the kernel's FEW).
-        `M`: the whitening of Z, when it is known already."""
+        """Start from the rule W, if given; M is the whitening of Z, if known already. Lemmas about up to `few` points are proven by
+        infeasible subsystems."""
         self.Z, self.weights = np.ascontiguousarray(Z), weights
         self.total = int(weights.sum())
         self.M = _generic(whitening(Z) if M is None else M)
         self.n, self.r = len(Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
-        from .kernels import grow as kernel
-
-        self.kernel = kernel
-        self.Q, self.err = round_rows(exact_product(self.Z, self.M), kernel.QBITS)
-        self.few = kernel.FEW if few is None else few
-        self.lemmas = Lemmas(self.Z, weights, self.few, self._own_space)
-        self.tree = self.proven_tree = BoxTree.empty()
+        self.points = Points(*round_rows(exact_product(self.Z, self.M), QBITS), weights)
+        self.few = few
+        self.lemmas = Lemmas(self.Z, weights, few, self._own_space)
+        self.tree = self.proven_tree = BoxTree.blank(0, 0, 0)
         self.lower, self.nodes = 0, 0
         self.best, self.best_W = self.total, self.M[:, 0].copy()
         if W is not None:
             self.offer(W)
-        self._history: list[tuple[int, int]] = []
+        self._history: list[tuple[int, int]] = []  # (target, number of nodes) of the passes so far
         self._pass: _Pass | None = None
 
     @property
     def finished(self) -> bool:
+        """Whether the incumbent is proven optimal."""
         return self.lower >= self.best
 
     def offer(self, W: Array) -> bool:
-        """Take W as incumbent when it is better; what it gets right only by what rounding could have done counts as wrong."""
+        """Make W the incumbent if it costs less; a point counts as right only if its score is positive whatever rounding did."""
         loss = int(self.weights[~surely_positive(self.Z, W)].sum())
         if loss < self.best:
             self.best, self.best_W = loss, np.array(W, dtype=np.float64)
@@ -88,26 +97,29 @@ class BoxSearch:
         return False
 
     def offer_near(self, W: Array, direction: Array) -> None:
-        """Take a rule a little way from W as incumbent when it is better: at a vertex the direction decides the points that touch it."""
+        """Offer rules at several small distances from W in the given direction.
+
+        At a vertex W some points are ties; the direction decides them, and a small step changes no other point.
+        """
         step = direction * (np.linalg.norm(W) / np.linalg.norm(direction))
         for power in NUDGES:
             self.offer(W + 2.0**power * step)
 
-    def advance(self, stop: Stop, goal: int | None = None, on_progress: Callable[[], None] | None = None) -> bool:
-        """Work until the goal (default: the incumbent's loss) is proven, an incumbent below it is found, or nothing more can be
-        done; False when stopped before."""
+    def advance(self, stop: Stop, goal: int | None = None, on_progress: Progress | None = None) -> bool:
+        """Work until the goal (default: the cost of the incumbent) is proven, an incumbent costs less than it, or the grid of boxes is
+        too coarse to prove more; False when stopped before."""
         while True:
             wanted = self.best if goal is None else min(goal, self.best)
             if self.lower >= wanted:
                 return True
             if self._pass is None:
-                self._pass = _Pass(self, self._next_target(wanted, steps=goal is None))
+                self._pass = _Pass(self, wanted if goal is not None else self._next_target(wanted))
             if not self._pass.advance(stop, on_progress):
                 return False
             proven = min(self._pass.target, self.best)
-            if self._pass.holes:  # boxes at the end of the grid that no lemma settles
+            if self._pass.holes:
                 if self._pass.target == proven:
-                    if proven - self.lower <= max(1, wanted // 500):
+                    if proven - self.lower <= max(1, int(wanted * SMALLEST_RETREAT)):
                         return True
                     self._history.clear()
                     proven = (self.lower + proven) // 2
@@ -119,126 +131,78 @@ class BoxSearch:
             if on_progress is not None:
                 on_progress()
 
-    def _next_target(self, wanted: int, steps: bool) -> int:
-        """The next target: far enough to be worth a replay, near enough to be reached (about three times the nodes)."""
-        if not steps:
-            return wanted
+    def _next_target(self, wanted: int) -> int:
+        """The target of the next pass: the growth of the tree per unit of bound is extrapolated from the last two passes."""
         if not self._history:
-            return max(self.lower + 1, ceil(wanted * 0.2))
-        step = max(1, wanted // 12)
+            return max(self.lower + 1, ceil(wanted * FIRST_TARGET))
+        step = max(1, int(wanted * FIRST_STEP))
         if len(self._history) > 1:
             (t0, n0), (t1, n1) = self._history[-2:]
-            growth = max(log(max(n1, 2) / max(n0, 1)) / max(t1 - t0, 1), log(3.0) / wanted)
-            step = min(max(1, wanted // 200, int(log(3.0) / growth)), ceil(wanted * 0.15))
+            growth = max(log(max(n1, 2) / max(n0, 1)) / max(t1 - t0, 1), log(NODE_GROWTH) / wanted)
+            step = max(1, int(wanted * SMALLEST_STEP), int(log(NODE_GROWTH) / growth))
+            step = min(step, ceil(wanted * LARGEST_STEP))
         target = self.lower + step
         return wanted if target + step // 2 >= wanted else target
 
-    def proof(self, rows: NDArray[np.intp] | None = None) -> BoxProof:
-        """The proof of `lower`, about the given rows of a larger matrix (default: its own)."""
+    def proof(self, rows: Positions | None = None) -> BoxProof:
+        """The proof of `lower`, about the given rows of a larger matrix (default: its own rows)."""
         rows = np.arange(self.n) if rows is None else rows
         return BoxProof(rows, self.M, self.lower, self.proven_tree, tuple(self.lemmas.proofs))
 
-    def _own_space(self, Z: Array, weights: NDArray[np.int64], W: Array) -> BoxSearch | None:
-        """A search over some of the rows, when they span a smaller space than these (exactly)."""
+    def _own_space(self, Z: Array, weights: Index, W: Array) -> BoxSearch | None:
+        """A search over some of the rows, if their exact rank is smaller than that of all rows."""
         sub = BoxSearch(Z, weights, W, few=self.few)
         return sub if sub.r < self.r and rank(integer_matrix(Z)) == sub.r else None
 
 
-@dataclass
 class _Pass:
-    """One replay-and-grow of the tree towards a target."""
+    """One pass of a search: the tree is replayed and grown until it proves the target."""
 
-    search: BoxSearch
-    target: int
+    def __init__(self, search: BoxSearch, target: int) -> None:
+        self.search, self.target = search, target
+        self.state = new_state(target, search.few)
+        self.path = Path.empty(search.n, search.r)
+        room = max(FIRST_NODES, len(search.tree.ops) * 2)
+        self.out = BoxTree.blank(nodes=room, pairs=2 * room, lemmas=FIRST_LEMMAS)
 
     @property
     def holes(self) -> int:
-        """Boxes at the end of the grid that nothing settles."""
-        return int(self.reg[self.search.kernel.HOLES])
+        """Number of boxes that could not be halved any more and that no lemma closes."""
+        return int(self.state.holes)
 
-    def __post_init__(self) -> None:
-        search, kernel = self.search, self.search.kernel
-        n, r = search.n, search.r
-        levels = (r - 1) * kernel.KBITS + 2
-        reg = np.zeros(kernel.N_REGISTERS, np.int64)
-        reg[kernel.DEPTH] = reg[kernel.FACE] = -1
-        reg[kernel.TARGET] = self.target
-        self.reg = reg
-        self.path = (
-            np.zeros((levels, r)),  # centre
-            np.zeros((levels, r)),  # half-widths
-            np.zeros(levels, np.int8),  # stage: which child is next
-            np.zeros(levels, np.int64),  # axis halved
-            np.zeros(levels, np.int64),  # stale: halvings that decided no point
-            np.zeros(levels, np.int8),  # whether the old tree has this box
-            np.zeros(levels, np.int64),  # weight of the points wrong all over
-            np.zeros((levels, n), np.int32),  # uncertain points
-            np.zeros(levels, np.int64),  # their number
-            np.zeros((levels, r, n)),  # their coordinates
-            np.zeros((levels, 2 * n + 256, 4), np.int64),  # conflicts; replay keeps dissolved ones for a while
-            np.zeros(levels, np.int64),  # their number
-            np.zeros(n, np.bool_),  # points wrong all over the present box
-            np.zeros(levels, np.int64),  # halvings since paths were tried
-        )
-        room = max(1 << 12, len(search.tree.ops) * 2)
-        self.out: list[NDArray[Any]] = [
-            np.zeros(room, np.uint8),
-            np.zeros(room, np.uint8),
-            np.zeros((2 * room, 3), np.int32),
-            np.zeros(1 << 10, np.int32),
-        ]
-        self.best_centre = np.zeros(r)
-        self.asked = np.zeros(n, np.int32)
+    def advance(self, stop: Stop, on_progress: Progress | None) -> bool:
+        """True when the pass is complete, though perhaps with holes; False when stopped."""
+        from .kernels.grow import grow
 
-    def advance(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:
-        """True when the pass is through (`holes` says how many boxes it could not settle), False when stopped."""
-        search, kernel, reg = self.search, self.search.kernel, self.reg
-        tree, lemmas = search.tree, search.lemmas
+        search, state = self.search, self.state
         while True:
-            reg[kernel.BEST] = search.best
-            before = int(reg[kernel.NODES])
-            status = kernel.grow(
-                search.Q,
-                search.err,
-                search.weights,
-                reg,
-                *self.path,
-                self.best_centre,
-                self.asked,
-                tree.ops,
-                tree.counts,
-                tree.pairs,
-                *lemmas.table,
-                search.few,
-                *self.out,
-                CHUNK,
-            )
-            search.nodes += int(reg[kernel.NODES]) - before
-            if status == kernel.BETTER:
-                search.offer(search.M @ self.best_centre)
+            state.best, state.budget = search.best, CHUNK
+            before = int(state.written_nodes)
+            status = grow(search.points, self.path, search.tree, search.lemmas.table, self.out, state)
+            search.nodes += int(state.written_nodes) - before
+            if status == BETTER:
+                search.offer(search.M @ self.path.centre[state.depth])
                 continue
-            if status == kernel.FINISHED:
-                search.tree = self._collect()
+            if status == FINISHED:
+                search.tree = self.out.head(state.written_nodes, state.written_pairs, state.written_lemmas)
                 return True
-            if status == kernel.FULL:
-                self.out = [np.concatenate([block, np.zeros_like(block)]) for block in self.out]
-            elif status == kernel.ASKING:
-                found = lemmas.find(self.asked[: reg[kernel.ASKED]], int(reg[kernel.NEED]), stop)
-                if found is None:
-                    return False
-                reg[kernel.REFUSED] = not found
-                if lemmas.counterexample is not None:
-                    search.offer_near(search.M @ self.path[0][reg[kernel.DEPTH]], lemmas.counterexample)
+            if status == FULL:
+                self.out = self.out.doubled()
+            elif status == ASKING and not self._ask(stop):
+                return False
             if on_progress is not None:
                 on_progress()
             if stop():
                 return False
 
-    def _collect(self) -> BoxTree:
-        kernel, reg = self.search.kernel, self.reg
-        return BoxTree(
-            self.out[0][: reg[kernel.OUT_NODE]].copy(),
-            self.out[1][: reg[kernel.OUT_NODE]].copy(),
-            self.out[2][: reg[kernel.OUT_PAIR]].copy(),
-            self.out[3][: reg[kernel.OUT_OPEN]].copy(),
-        )
+    def _ask(self, stop: Stop) -> bool:
+        """Look for a lemma about the members of the present box; False when stopped."""
+        search, path, depth = self.search, self.path, int(self.state.depth)
+        members = path.members[depth, : path.n_members[depth]]
+        found = search.lemmas.find(members, int(self.state.need), stop)
+        if found is None:
+            return False
+        self.state.refused = not found
+        if search.lemmas.counterexample is not None:
+            search.offer_near(search.M @ path.centre[depth], search.lemmas.counterexample)
+        return True

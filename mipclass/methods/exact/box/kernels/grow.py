@@ -1,72 +1,96 @@
-"""Weight-space branch and bound over dyadic boxes, in exact integers carried by float64 lanes.
+"""Branch and bound over dyadic boxes of weights, in exact integers carried by float64 numbers.
 
-A point is an integer vector Q_i with |Q_ik| <= 2^QBITS that differs from its true direction by at most `err_i` (0 or 1/2) in
-each coordinate. A box is a centre c and half-widths h, integers in units of 2^-KBITS, on a face |V_f| = 2^KBITS of the cube. With
+The faces of a cube are halved coordinate by coordinate (`boxes`). The bound of a box is the weight of the points that are wrong all
+over it, plus the value of disjoint conflicts between uncertain points (`conflicts`, `matching`), which the halves of the box inherit.
+A lemma says what some points cost wherever V is; it may replace the conflicts of a box if none of its points is wrong all over it.
 
-    a_i = Q_i.c,   s_i = sum_k |Q_ik| h_k,   e_i = err_i * r * 2^KBITS
+A tree is a preorder stream. A node is one byte that says what happens to the box (LEAF, OPEN, or 1 + the coordinate halved), the
+number of conflicts that are new there, these conflicts (i, j, m), and for OPEN nodes the lemma.
 
-every V in the box has  q_i.V  in  [a_i - s_i - e_i, a_i + s_i + e_i].  All sums stay below 2^53, so float64 holds them exactly.
-
-* a_i + s_i + e_i <= 0:  point i is wrong all over the box;
-* a_i - s_i >= 0:        it is dropped (taken as right, which can only weaken the bound);
-* otherwise uncertain.
-
-Two uncertain points conflict when p, q > 0 make  max over the box of (p q_i + q q_j).V  at most 0: one of them is wrong wherever V is.
-Disjoint conflicts add to the bound; children inherit them. A lemma says what some points cost wherever V is; it holds beside the
-points wrong all over the box when none of these is among its own. A tree is a preorder stream: one byte of what happens at a node
-(`LEAF`, `OPEN`, or 1 + the coordinate halved), the number of new conflicts there, the conflicts (i, j, m), and the lemmas of open ones.
+Steps that are called from one place carry inline="always": numba optimises a compiled function again with each function that calls it, so
+deep nesting would compile twice as long. Arrays of a named tuple are read into local names before a loop, which spares the loop the
+counting of references.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from .conflicts import KBITS, compact, match, release
+from .....arrays import Array, Mask
+from .boxes import Scratch, classify, new_scratch, set_face, set_half, widest
+from .conflicts import inherit, replay
+from .matching import match
+from .state import (
+    ASKING,
+    BETTER,
+    DONE,
+    FINISHED,
+    FULL,
+    LEAF,
+    LOWER_NEXT,
+    MOST_NEW,
+    NEW,
+    NO_LEMMA,
+    OPEN,
+    QBITS,
+    RUNNING,
+    UPPER_NEXT,
+    Box,
+    BoxTree,
+    LemmaTable,
+    Path,
+    Points,
+)
 
-QBITS = 21
-LEAF = 0  # the bound reaches the target
-OPEN = 254  # a lemma reaches the target, or (NO_LEMMA) nothing does and the box is too small to split
-NO_LEMMA = -1
-NEVER = 1 << 20  # halvings since paths were last tried, where they have not been
-FEW = 20  # dependent points that a lemma is asked for although they span the whole space
-HOPE = 0.5  # by this share of the conflicts found greedily there may be more
-HOPE_A_LEVEL = 0.1  # and by this for each halving since more were last looked for
-VISIT = 20  # so many looks at neighbours take about the time of visiting a point
+NEVER = (
+    1 << 20
+)  # stands for the halvings since augmenting paths were last tried, on the faces, where they have not been tried
+PATH_SHARE = (
+    0.5  # augmenting paths are tried only while the pairs still needed are at most this share of the pairs found
+)
+PATH_SHARE_PER_LEVEL = (
+    0.1  # and at most this share per halving since they were last tried: the halves of a box inherit its pairs
+)
+SCANS_PER_VISIT = 20  # looks at one neighbour that cost the budget as much as one visit of a point
+NOT_REPLAYED = -1  # stands for the op of the old tree where that tree does not have the box
+ZERO_PIVOT = 2.0 ** (QBITS - 10)  # pivots below 2^-10 of the largest possible entry count as zero
 
 
 @njit(cache=True)
-def _rank(Q: np.ndarray, points: np.ndarray, n_points: int) -> int:
-    """Rank of the listed rows by elimination with complete pivoting; entries below 2^-10 of the data's size count as zero."""
-    r = Q.shape[1]
-    A = np.empty((n_points, r))
-    for u in range(n_points):
+def _rank(Q: Array, rows: NDArray[np.int32]) -> int:
+    """Numerical rank of the listed rows of Q, by elimination with complete pivoting."""
+    m, r = rows.shape[0], Q.shape[1]
+    A = np.empty((m, r))
+    for u in range(m):
         for k in range(r):
-            A[u, k] = Q[points[u], k]
-    for step in range(min(n_points, r)):
+            A[u, k] = Q[rows[u], k]
+    for step in range(min(m, r)):
         best, at_row, at_column = 0.0, step, step
-        for u in range(step, n_points):
+        for u in range(step, m):
             for k in range(step, r):
                 if abs(A[u, k]) > best:
                     best, at_row, at_column = abs(A[u, k]), u, k
-        if best < 2.0 ** (QBITS - 10):
+        if best < ZERO_PIVOT:
             return step
         for k in range(r):
             A[step, k], A[at_row, k] = A[at_row, k], A[step, k]
-        for u in range(n_points):
+        for u in range(m):
             A[u, step], A[u, at_column] = A[u, at_column], A[u, step]
-        for u in range(step + 1, n_points):
+        for u in range(step + 1, m):
             factor = A[u, step] / A[step, step]
             if factor != 0.0:
                 for k in range(step, r):
                     A[u, k] -= factor * A[step, k]
-    return min(n_points, r)
+    return min(m, r)
 
 
 @njit(cache=True)
-def _lemma_that_gives(need: int, starts: np.ndarray, rows: np.ndarray, bounds: np.ndarray, lost: np.ndarray) -> int:
-    """The first lemma of at least `need` that has no point among the lost, or NO_LEMMA."""
-    for index in range(starts.shape[0] - 1):
+def _lemma_that_gives(need: int, lemmas: LemmaTable, lost: Mask) -> int:
+    """The first lemma with a bound of at least `need` that has no lost point, or NO_LEMMA."""
+    starts, rows, bounds = lemmas
+    for index in range(bounds.shape[0]):
         if bounds[index] < need:
             continue
         holds = True
@@ -79,316 +103,216 @@ def _lemma_that_gives(need: int, starts: np.ndarray, rows: np.ndarray, bounds: n
     return NO_LEMMA
 
 
-# Registers of a search that is paused between two calls.
-N_REGISTERS = 15
-DEPTH, FACE, TARGET, BEST, NODES, OUT_NODE, OUT_PAIR, OUT_OPEN, IN_NODE, IN_PAIR = range(10)
-ASKED, NEED, REFUSED, OFFERED, HOLES = range(10, N_REGISTERS)
-NEW, FIRST, SECOND, DONE = range(4)
-RUNNING, FINISHED, FULL, ASKING, BETTER = range(5)
-
-
-@njit(cache=True)
-def _face(face: int, c: np.ndarray, h: np.ndarray) -> None:
-    """Centre and half-widths of one of the 2r faces of the cube."""
-    one = float(1 << KBITS)
-    c[:] = 0.0
-    h[:] = one
-    c[face // 2] = one if face % 2 == 0 else -one
-    h[face // 2] = 0.0
-
-
-@njit(cache=True)
-def _half(centre: np.ndarray, half: np.ndarray, depth: int, k: int, upper: bool) -> None:
-    """Below the box at this depth: its lower or upper half in coordinate k."""
-    child = depth + 1
-    for t in range(centre.shape[1]):
-        centre[child, t] = centre[depth, t]
-        half[child, t] = half[depth, t]
-    half[child, k] = half[depth, k] * 0.5
-    centre[child, k] += half[child, k] if upper else -half[child, k]
-
-
-@njit(cache=True)
-def _sort_out(
-    err: np.ndarray,
-    weights: np.ndarray,
-    c: np.ndarray,
-    h: np.ndarray,
-    above: np.ndarray,
-    above_q: np.ndarray,
-    mine: np.ndarray,
-    own_q: np.ndarray,
-    a: np.ndarray,
-    s: np.ndarray,
-    keep: np.ndarray,
-    left: np.ndarray,
-    lost: np.ndarray,
-    spread: np.ndarray,
-) -> tuple[int, int, int]:
-    """Of the points uncertain in the box above: (number of those still uncertain, weight of those lost here, weight of those wrong at
-    the centre).
-
-    Lists the uncertain ones in `mine` with their coordinates in own_q, a = q.c and s = |q|.h; `spread` is the sum of |q| over them.
-    above and mine, above_q and own_q may be the same arrays: points move to the front.
-    """
-    n, r = above.shape[0], c.shape[0]
-    unit = r * float(1 << KBITS)
-    for u in range(n):
-        left[above[u]] = 0
-        a[u] = 0.0
-        s[u] = 0.0
-    for k in range(r):
-        ck, hk, row = c[k], h[k], above_q[k]
-        for u in range(n):
-            a[u] += row[u] * ck
-            s[u] += abs(row[u]) * hk
-    count, newly_lost, wrong_at_centre = 0, 0, 0
-    for u in range(n):
-        i = above[u]
-        slack = err[i] * unit
-        # Points decided further up were not uncertain on the way here, so nothing has touched their marks since.
-        lost[i] = a[u] + s[u] + slack <= 0
-        if lost[i]:
-            newly_lost += weights[i]
-            wrong_at_centre += weights[i]
-        elif a[u] - s[u] < 0:
-            if a[u] <= slack:
-                wrong_at_centre += weights[i]
-            a[count] = a[u]
-            s[count] = s[u]
-            mine[count] = i
-            keep[count] = u
-            count += 1
-            left[i] = weights[i]
-    for k in range(r):
-        row, own_row = above_q[k], own_q[k]
-        total = 0.0
-        for u in range(count):
-            own_row[u] = row[keep[u]]
-            total += abs(own_row[u])
-        spread[k] = total
-    return count, newly_lost, wrong_at_centre
-
-
-@njit(cache=True)
-def _inherit(above: np.ndarray, left: np.ndarray, pairs: np.ndarray) -> tuple[int, int]:
-    """Take over the pairs of the box above whose points are both uncertain; (how many, what they are worth)."""
-    kept, worth = 0, 0
-    for x in range(above.shape[0]):
-        if left[above[x, 0]] > 0 and left[above[x, 1]] > 0:
-            for t in range(4):
-                pairs[kept, t] = above[x, t]
-            kept += 1
-            worth += above[x, 3]
-    for x in range(kept):
-        left[pairs[x, 0]] -= pairs[x, 3]
-        left[pairs[x, 1]] -= pairs[x, 3]
-    return kept, worth
-
-
-@njit(cache=True)
-def _replay(old: np.ndarray, left: np.ndarray, pairs: np.ndarray, kept: int) -> tuple[int, int, int]:
-    """Add the pairs that the old tree made here; (pairs, inherited ones among them, by how much they are worth more)."""
-    inherited, gain = kept, 0
-    for x in range(old.shape[0]):
-        i, j = old[x, 0], old[x, 1]
-        if left[i] == 0:
-            gain -= release(i, left, pairs, kept)
-        if left[j] == 0:
-            gain -= release(j, left, pairs, kept)
-        value = min(left[i], left[j])
-        left[i] -= value
-        left[j] -= value
-        gain += value
-        pairs[kept, 0], pairs[kept, 1], pairs[kept, 2], pairs[kept, 3] = i, j, old[x, 2], value
-        kept += 1
-    kept, inherited = compact(pairs, kept, inherited)
-    return kept, inherited, gain
-
-
-@njit(cache=True)
-def _widest(h: np.ndarray, spread: np.ndarray) -> int:
-    """The coordinate whose halving decides most, or -1 when the box is at the end of the grid."""
-    best, found = 0.0, -1
-    for k in range(h.shape[0]):
-        if h[k] > 1.0 and spread[k] * h[k] > best:
-            best = spread[k] * h[k]
-            found = k
-    return found
-
-
-@njit(cache=True)
-def grow(
-    Q: np.ndarray,
-    err: np.ndarray,
-    weights: np.ndarray,
-    reg: np.ndarray,
-    centre: np.ndarray,
-    half: np.ndarray,
-    stage: np.ndarray,
-    axis: np.ndarray,
-    stale: np.ndarray,
-    replayed: np.ndarray,
-    wrong: np.ndarray,
-    points: np.ndarray,
-    n_points: np.ndarray,
-    q: np.ndarray,
-    pairs: np.ndarray,
-    n_pairs: np.ndarray,
-    lost: np.ndarray,
-    since: np.ndarray,
-    best_centre: np.ndarray,
-    asked: np.ndarray,
-    old_ops: np.ndarray,
-    old_counts: np.ndarray,
-    old_pairs: np.ndarray,
-    lemma_starts: np.ndarray,
-    lemma_rows: np.ndarray,
-    lemma_bounds: np.ndarray,
-    few: int,
-    ops: np.ndarray,
-    counts: np.ndarray,
-    out_pairs: np.ndarray,
-    lemmas: np.ndarray,
-    budget: int,
-) -> int:
-    """Replay the old tree and grow it until every leaf's bound reaches the target; pause after about `budget` point visits.
-
-    Returns FINISHED, RUNNING (call again), FULL (enlarge the output arrays and call again), or one of two calls for help, after which
-    the box is visited anew. BETTER: the rule at best_centre costs less than reg[BEST]; leaves are closed only against a BEST that the
-    caller has counted on the data, so it is for the caller to lower it. ASKING: halving does not decide the points asked[:reg[ASKED]],
-    which would have to cost reg[NEED]; call again with such a lemma, or with reg[REFUSED] set. The arrays from centre to since hold
-    the path from the root, by depth.
-    """
-    n, r = Q.shape
-    a = np.empty(n)
-    s = np.empty(n)
-    spread = np.empty(r)
-    left = np.zeros(n, np.int64)
-    keep = np.empty(n, np.int64)
+@njit(cache=True, inline="always")
+def _next_box(path: Path, old: BoxTree, state: np.record) -> bool:
+    """Move on to the next box in preorder that has not been visited; False when there is none."""
     while True:
-        depth = reg[DEPTH]
+        depth = state.depth
         if depth < 0:
-            reg[FACE] += 1
-            if reg[FACE] >= 2 * r:
-                return FINISHED
-            _face(reg[FACE], centre[0], half[0])
-            stage[0] = NEW
-            stale[0] = 0
-            replayed[0] = 1 if reg[IN_NODE] < old_ops.shape[0] else 0
-            reg[DEPTH] = 0
-            depth = 0
-        if stage[depth] == DONE:
-            reg[DEPTH] = depth - 1
+            state.face += 1
+            if state.face >= 2 * path.centre.shape[1]:
+                return False
+            set_face(state.face, path.centre[0], path.half[0])
+            path.stage[0] = NEW
+            path.stale[0] = 0
+            path.replayed[0] = 1 if state.read_nodes < old.ops.shape[0] else 0
+            state.depth = 0
+            return True
+        stage = path.stage[depth]
+        if stage == NEW:
+            return True
+        if stage == DONE:
+            state.depth = depth - 1
             continue
-        if stage[depth] != NEW:
-            _half(centre, half, depth, axis[depth], stage[depth] == SECOND)
-            stage[depth] += 1
-            stage[depth + 1] = NEW
-            replayed[depth + 1] = replayed[depth]
-            reg[DEPTH] = depth + 1
-            continue
+        set_half(path.centre, path.half, depth, path.axis[depth], stage == UPPER_NEXT)
+        path.stage[depth] = stage + 1
+        path.stage[depth + 1] = NEW
+        path.replayed[depth + 1] = path.replayed[depth]
+        state.depth = depth + 1
+        return True
 
-        # A box not yet visited: is there room for it, and which of the points uncertain above still are?
-        room = reg[OUT_NODE] + 1 < ops.shape[0] and reg[OUT_PAIR] + 256 < out_pairs.shape[0]
-        if not room or reg[OUT_OPEN] + 1 >= lemmas.shape[0]:
+
+@njit(cache=True, inline="always")
+def _is_full(out: BoxTree, state: np.record) -> bool:
+    """Whether there may be no room for one more node with its conflicts and its lemma."""
+    return (
+        state.written_nodes + 1 >= out.ops.shape[0]
+        or state.written_pairs + MOST_NEW + 1 >= out.pairs.shape[0]
+        or state.written_lemmas + 1 >= out.lemmas.shape[0]
+    )
+
+
+@njit(cache=True, inline="always")
+def _enter(points: Points, path: Path, state: np.record, scratch: Scratch) -> tuple[Box, int]:
+    """Decide the points on the present box; (the box with its uncertain points, the cost of its centre)."""
+    depth = state.depth
+    if depth == 0:
+        above = 0
+        path.wrong[0], path.since_paths[0] = 0, NEVER
+        path.n_members[0] = points.Q.shape[0]
+        for u in range(points.Q.shape[0]):
+            path.members[0, u] = u
+            for k in range(points.Q.shape[1]):
+                path.q[0, k, u] = points.Q[u, k]
+    else:
+        above = depth - 1
+        path.wrong[depth], path.since_paths[depth] = path.wrong[above], path.since_paths[above] + 1
+    candidates = path.n_members[above]
+    state.budget -= candidates
+    count, newly_lost, cost_at_centre = classify(points, path, depth, above, scratch)
+    cost_at_centre += path.wrong[depth]
+    path.wrong[depth] += newly_lost
+    if depth > 0:
+        path.stale[depth] = path.stale[above] + 1 if count == candidates else 0
+    box = Box(
+        path.centre[depth],
+        path.half[depth],
+        path.members[depth, :count],
+        path.q[depth],
+        scratch.a[:count],
+        scratch.s[:count],
+        scratch.left,
+        path.pairs[depth],
+    )
+    return box, cost_at_centre
+
+
+@njit(cache=True, inline="always")
+def _bound(
+    points: Points, path: Path, old: BoxTree, state: np.record, box: Box, target: int, splits: bool
+) -> tuple[int, int, int]:
+    """Bound the box by lost points and conflicts; (bound, number of conflicts, number of inherited ones, which stay in front).
+
+    The conflicts are those of the box above, then those that the old tree made here, then, unless the old tree `splits` the box
+    anyway, new ones until the bound reaches the target.
+    """
+    depth = state.depth
+    above = path.pairs[depth - 1, : path.n_pairs[depth - 1]] if depth > 0 else path.pairs[0, :0]
+    n_pairs, worth = inherit(above, box.left, box.pairs)
+    inherited = n_pairs
+    bound = path.wrong[depth] + worth
+    if path.replayed[depth] == 1:
+        end = state.read_pairs + old.counts[state.read_nodes]
+        n_pairs, inherited, gain = replay(old.pairs[state.read_pairs : end], box.left, box.pairs, n_pairs)
+        bound += gain
+    if bound < target and not splits and n_pairs < box.pairs.shape[0]:
+        share = min(PATH_SHARE, PATH_SHARE_PER_LEVEL * path.since_paths[depth])
+        found = match(points, box, n_pairs, inherited, target - bound, share)
+        state.budget -= found.scans * box.members.shape[0] // SCANS_PER_VISIT
+        if found.tried:
+            path.since_paths[depth] = 0
+        n_pairs, inherited, bound = found.n_pairs, found.inherited, target - found.need
+    path.n_pairs[depth] = n_pairs
+    return bound, n_pairs, inherited
+
+
+@njit(cache=True, inline="always")
+def _asks(Q: Array, members: NDArray[np.int32], stale: Array, state: np.record, axis: int) -> bool:
+    """Whether to ask for a lemma: the box cannot be halved, or 2(r - 1) halvings decided none of its points and these may prove one.
+
+    Independent points can all be right at once, so the points must be dependent. Many points (above `few`) must also span a smaller
+    space than all of them do, for otherwise a lemma about them is as hard to prove as the whole.
+    """
+    count, r, depth = members.shape[0], Q.shape[1], state.depth
+    if axis < 0:
+        return True
+    if stale[depth] < 2 * (r - 1):
+        return False
+    stale[depth] = 0
+    return _rank(Q, members) < (count if count <= state.few else min(count, r))
+
+
+@njit(cache=True, inline="always")
+def _write(out: BoxTree, state: np.record, op: int, made: NDArray[np.int64]) -> None:
+    """Append a node and the conflicts that are new there."""
+    node, pair = state.written_nodes, state.written_pairs
+    out.ops[node] = op
+    out.counts[node] = made.shape[0]
+    out_pairs = out.pairs
+    for x in range(made.shape[0]):
+        for t in range(3):
+            out_pairs[pair + x, t] = made[x, t]
+    state.written_nodes = node + 1
+    state.written_pairs = pair + made.shape[0]
+
+
+@njit(cache=True, inline="always")
+def _close(out: BoxTree, state: np.record, lemma: int) -> None:
+    """Append the lemma of an OPEN node; without one the box is a hole in the proof."""
+    out.lemmas[state.written_lemmas] = lemma
+    state.written_lemmas += 1
+    if lemma == NO_LEMMA:
+        state.holes += 1
+
+
+@njit(cache=True, inline="always")
+def _visit(
+    points: Points, path: Path, old: BoxTree, lemmas: LemmaTable, out: BoxTree, state: np.record, scratch: Scratch
+) -> int:
+    """Bound the present box, decide what happens to it and write its node: RUNNING. BETTER and ASKING come before it is written."""
+    depth = state.depth
+    box, cost_at_centre = _enter(points, path, state, scratch)
+    if cost_at_centre < state.best and state.offered == 0:
+        state.offered = 1
+        return BETTER
+    target = min(state.target, state.best)
+    replayed = path.replayed[depth] == 1
+    old_op = int(old.ops[state.read_nodes]) if replayed else NOT_REPLAYED
+    splits = old_op > 0 and old_op != OPEN
+    bound, n_pairs, inherited = _bound(points, path, old, state, box, target, splits)
+    op = LEAF
+    if splits:
+        op = old_op
+    elif bound < target:
+        axis = widest(box.half, scratch.spread)
+        need = target - path.wrong[depth]
+        lemma = _lemma_that_gives(need, lemmas, path.lost)
+        if lemma == NO_LEMMA and state.refused == 0 and _asks(points.Q, box.members, path.stale, state, axis):
+            state.need = need
+            return ASKING
+        if state.refused != 0:
+            path.stale[depth] = 0
+        if lemma == NO_LEMMA and axis >= 0:
+            op = 1 + axis
+            path.replayed[depth] = 0
+        else:
+            op = OPEN
+            _close(out, state, lemma)
+    _write(out, state, op, box.pairs[inherited:n_pairs])
+    if replayed:
+        state.read_pairs += old.counts[state.read_nodes]
+        state.read_nodes += 1
+    state.refused = state.offered = 0
+    if op == LEAF or op == OPEN:  # noqa: SIM109 (numba compiles this faster)
+        state.depth = depth - 1
+    else:
+        path.axis[depth] = op - 1
+        path.stage[depth] = LOWER_NEXT
+    return RUNNING
+
+
+@njit(cache=True)
+def grow(points: Points, path: Path, old: BoxTree, lemmas: LemmaTable, out: BoxTree, state: np.record) -> int:
+    """Replay the old tree into `out`, and grow it until the bound of every leaf reaches min(state.target, state.best).
+
+    Returns
+    FINISHED  every face is done.
+    RUNNING   the budget of point visits is used up; call again with a new one.
+    FULL      enlarge `out` and call again.
+    BETTER    the centre of the present box, path.centre[state.depth], costs less than state.best. Leaves are closed only against a
+              cost that the caller has counted on the data, so the caller lowers state.best, or not, and calls again.
+    ASKING    halving does not decide the members of the present box. Call again with a lemma in `lemmas` that some of them cost at
+              least state.need, or with state.refused = 1.
+    After BETTER and ASKING the present box is visited again.
+    """
+    n, r = points.Q.shape
+    scratch = new_scratch(n, r)
+    while _next_box(path, old, state):
+        if _is_full(out, state):
             return FULL
-        if budget <= 0:
+        if state.budget <= 0:
             return RUNNING
-        if depth == 0:  # its own lists begin with all points
-            above, above_n, above_pairs = 0, n, 0
-            wrong[0], since[0] = 0, NEVER
-            for u in range(n):
-                points[0, u] = u
-                for k in range(r):
-                    q[0, k, u] = Q[u, k]
-        else:
-            above = depth - 1
-            above_n, above_pairs = n_points[above], n_pairs[above]
-            wrong[depth], since[depth] = wrong[above], since[above] + 1
-        budget -= above_n
-        reg[NODES] += 1
-        in_node, in_pair = reg[IN_NODE], reg[IN_PAIR]
-        c, h, mine, own_q, own_pairs = centre[depth], half[depth], points[depth], q[depth], pairs[depth]
-        count, newly_lost, at_centre = _sort_out(
-            err, weights, c, h, points[above, :above_n], q[above], mine, own_q, a, s, keep, left, lost, spread
-        )
-        at_centre += wrong[depth]
-        wrong[depth] += newly_lost
-        n_points[depth] = count
-        if depth > 0:
-            stale[depth] = stale[above] + 1 if count == above_n else 0
-        if at_centre < reg[BEST] and reg[OFFERED] == 0:
-            for k in range(r):
-                best_centre[k] = c[k]
-            reg[OFFERED] = 1
-            reg[NODES] -= 1
-            return BETTER
-        target = min(reg[TARGET], reg[BEST])
-        kept, worth = _inherit(pairs[above, :above_pairs], left, own_pairs)
-        bound = wrong[depth] + worth
-        inherited = kept
-        old_op = -1
-        if replayed[depth] == 1:
-            old_op = int(old_ops[reg[IN_NODE]])
-            next_pair = reg[IN_PAIR] + old_counts[reg[IN_NODE]]
-            kept, inherited, gain = _replay(old_pairs[reg[IN_PAIR] : next_pair], left, own_pairs, kept)
-            bound += gain
-            reg[IN_PAIR] = next_pair
-            reg[IN_NODE] += 1
-        splitting = old_op > 0 and old_op != OPEN
-        if bound < target and not splitting and kept < own_pairs.shape[0]:
-            hope = min(HOPE, HOPE_A_LEVEL * since[depth])
-            kept, inherited, need, tried, scans = match(
-                Q, err, weights, c, h, own_q, mine, count, a, s, left, target - bound, own_pairs, kept, inherited, hope
-            )
-            budget -= scans * count // VISIT
-            if tried:
-                since[depth] = 0
-            bound = target - need
-        n_pairs[depth] = kept
-
-        op = LEAF
-        if splitting:
-            op = old_op
-        elif bound < target:
-            k_split = _widest(h, spread)
-            lemma = _lemma_that_gives(target - wrong[depth], lemma_starts, lemma_rows, lemma_bounds, lost)
-            if lemma == NO_LEMMA and reg[REFUSED] == 0:
-                asks = k_split < 0
-                if not asks and stale[depth] >= 2 * (r - 1):
-                    # Independent points can all be right at once, so only dependent ones have anything to prove.
-                    asks = _rank(Q, mine, count) < (count if count <= few else min(count, r))
-                    stale[depth] = 0
-                if asks:
-                    for u in range(count):
-                        asked[u] = mine[u]
-                    reg[ASKED] = count
-                    reg[NEED] = target - wrong[depth]
-                    reg[NODES] -= 1
-                    reg[IN_NODE], reg[IN_PAIR] = in_node, in_pair
-                    return ASKING
-            if reg[REFUSED] != 0:
-                stale[depth] = 0
-            if lemma == NO_LEMMA and k_split >= 0:
-                op = 1 + k_split
-                replayed[depth] = 0
-            else:
-                op = OPEN
-                lemmas[reg[OUT_OPEN]] = lemma
-                reg[OUT_OPEN] += 1
-                if lemma == NO_LEMMA:
-                    reg[HOLES] += 1
-        reg[REFUSED] = reg[OFFERED] = 0
-        ops[reg[OUT_NODE]] = op
-        counts[reg[OUT_NODE]] = kept - inherited
-        reg[OUT_NODE] += 1
-        for x in range(inherited, kept):
-            for t in range(3):
-                out_pairs[reg[OUT_PAIR], t] = own_pairs[x, t]
-            reg[OUT_PAIR] += 1
-        if op == LEAF or op == OPEN:  # noqa: SIM109 (numba compiles this faster)
-            reg[DEPTH] = depth - 1
-        else:
-            axis[depth] = op - 1
-            stage[depth] = FIRST
+        status = _visit(points, path, old, lemmas, out, state, scratch)
+        if status != RUNNING:
+            return status
+    return FINISHED
