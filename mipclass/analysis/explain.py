@@ -163,6 +163,7 @@ class _OnlySomePoints(AsStated):
     name: str = "restricted"
 
     def program(self) -> Program:
+        """The model's program without the margin rows of the other points, and without an objective."""
         program = self.model.program()
         lower, upper = program.row_lower.copy(), program.row_upper.copy()
         for block in program.rows:
@@ -172,15 +173,19 @@ class _OnlySomePoints(AsStated):
         return program.replace_with(row_lower=lower, row_upper=upper, c=np.zeros(program.n_columns), Q=None)
 
     def basis(self) -> sp.csr_array | None:
+        """The model's own."""
         return self.model.basis()
 
     def decode(self, x: Array) -> Values:
+        """Values by block."""
         return self.program().split(x)
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """A start from values by block."""
         return self.program().join(dict(values))
 
     def recount(self, values: Mapping[str, Any]) -> float:
+        """0: every feasible point is as good as any other."""
         return 0.0
 
 

@@ -80,11 +80,13 @@ class CvxpyFamily(Family):
     distribution: ClassVar[str] = "cvxpy"
 
     def members(self) -> list[str]:
+        """The solvers that CVXPY finds installed."""
         import cvxpy
 
         return list(cvxpy.installed_solvers())
 
     def member(self, solver: str) -> Backend:
+        """The backend for one of them; upper and lower case are the same."""
         import cvxpy
 
         found = cvxpy.installed_solvers()

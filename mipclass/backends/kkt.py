@@ -33,6 +33,7 @@ class Residuals:
 
     @property
     def worst(self) -> float:
+        """The largest of the three."""
         return max(self.primal, self.dual, self.gap)
 
     def __str__(self) -> str:

@@ -100,9 +100,11 @@ class PyomoFamily(Family):
     distribution: ClassVar[str] = "pyomo"
 
     def members(self) -> list[str]:
+        """The solvers of the table FEATURES that Pyomo finds installed."""
         return [solver for solver in FEATURES if _is_available(solver)]
 
     def member(self, solver: str) -> Backend:
+        """The backend for any solver that Pyomo finds, in the table or not."""
         if not _is_available(solver):
             found = ", ".join(self.members())
             raise SolverNotFoundError(

@@ -58,6 +58,7 @@ class Plugins:
 
     @property
     def transformed(self) -> list[Any]:
+        """The columns in the presolved problem, which is where bounds live during the search."""
         if self._transformed is None:
             self._transformed = [self.model.getTransformedVar(column) for column in self.columns]
         return self._transformed
@@ -67,6 +68,7 @@ class Plugins:
         return np.array([self.model.getSolVal(solution, column) for column in self.columns])
 
     def local_bounds(self) -> tuple[Array, Array]:
+        """Bounds of the columns at the current node, infinite ones as infinities."""
         lower = np.array([variable.getLbLocal() for variable in self.transformed])
         upper = np.array([variable.getUbLocal() for variable in self.transformed])
         lower[lower <= -self.model.infinity()] = -np.inf
@@ -128,14 +130,17 @@ class Watcher(Eventhdlr):  # type: ignore[misc]
         self.plugins = plugins
 
     def eventinit(self) -> None:
+        """Ask SCIP for the events."""
         for event in self.EVENTS:
             self.model.catchEvent(event, self)
 
     def eventexit(self) -> None:
+        """Give the events up."""
         for event in self.EVENTS:
             self.model.dropEvent(event, self)
 
     def eventexec(self, event: Any) -> dict[str, Any]:
+        """Report the incumbent, the bound and the nodes."""
         model, run = self.plugins.model, self.plugins.run
 
         def finite(value: float) -> float | None:
@@ -159,6 +164,7 @@ class Proposer(Heur):  # type: ignore[misc]
         self.plugins, self.rule = plugins, rule
 
     def heurexec(self, heurtiming: int, nodeinfeasible: bool) -> dict[str, Any]:
+        """Ask the rule for a point, with the relaxation's point once its LP is solved."""
         return {"result": self.plugins.guard(lambda: self._propose(heurtiming), SCIP_RESULT.DIDNOTRUN)}
 
     def _propose(self, timing: int) -> int:
@@ -197,20 +203,24 @@ class Separator(Conshdlr):  # type: ignore[misc]
         return int(SCIP_RESULT.CONSADDED) if cuts else otherwise
 
     def conssepalp(self, constraints: Any, nusefulconss: int) -> dict[str, Any]:
+        """Cut off the relaxation's point."""
         return self._cut_off(int(SCIP_RESULT.DIDNOTFIND))
 
     def consenfolp(self, constraints: Any, nusefulconss: int, solinfeasible: bool) -> dict[str, Any]:
+        """Cut off an integer point of the LP, or accept it."""
         return self._cut_off(int(SCIP_RESULT.FEASIBLE))
 
     def consenfops(
         self, constraints: Any, nusefulconss: int, solinfeasible: bool, objinfeasible: bool
     ) -> dict[str, Any]:
+        """Cut off an integer point found without an LP, or accept it."""
         return self._cut_off(int(SCIP_RESULT.FEASIBLE))
 
     def conscheck(
         self, constraints: Any, solution: Any, checkintegrality: bool, checklprows: bool, printreason: bool,
         completely: bool, **results: Any,
     ) -> dict[str, Any]:  # fmt: skip
+        """Accept a candidate when the rule has no cut against it."""
         accepted = self.plugins.guard(lambda: not self.rule(self.plugins.point(solution)), False)
         return {"result": SCIP_RESULT.FEASIBLE if accepted else SCIP_RESULT.INFEASIBLE}
 
@@ -228,6 +238,7 @@ class Propagator(Prop):  # type: ignore[misc]
         self.plugins, self.rule = plugins, rule
 
     def propexec(self, proptiming: int) -> dict[str, Any]:
+        """Tighten the bounds of the node."""
         return {"result": self.plugins.guard(self._tighten, int(SCIP_RESULT.DIDNOTRUN))}
 
     def _tighten(self) -> int:
@@ -253,12 +264,15 @@ class Brancher(Branchrule):  # type: ignore[misc]
         self.plugins, self.rule = plugins, rule
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, Any]:
+        """Branch at the LP's point."""
         return self._result(with_point=True)
 
     def branchexecext(self, allowaddcons: bool) -> dict[str, Any]:
+        """Branch where external candidates are left."""
         return self._result(with_point=True)
 
     def branchexecps(self, allowaddcons: bool) -> dict[str, Any]:
+        """Branch at a node without an LP."""
         return self._result(with_point=False)
 
     def _result(self, *, with_point: bool) -> dict[str, Any]:

@@ -141,6 +141,7 @@ class CvxpyProblem(AsStated):
     _program: Program | None = field(default=None, init=False, repr=False)
 
     def program(self) -> Program:
+        """The Program, read when it is first asked for."""
         if self._program is None:
             self._program = _read(self.problem)
         return self._program
@@ -153,6 +154,7 @@ class CvxpyProblem(AsStated):
         return values
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """A start from values by name; auxiliary columns stay open."""
         return self.program().join(dict(values))
 
     def recount(self, values: Mapping[str, Any]) -> float:

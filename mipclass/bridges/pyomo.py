@@ -207,9 +207,11 @@ class PyomoProblem(AsStated):
 
     @property
     def name(self) -> str:
+        """The name of the Pyomo model."""
         return str(self.model.name)
 
     def program(self) -> Program:
+        """The Program, read when it is first asked for."""
         if self._program is None:
             self._program = self._read()
         return self._program
@@ -220,6 +222,7 @@ class PyomoProblem(AsStated):
         return self.program().split(x)
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """A start from values by component."""
         return self.program().join(dict(values))
 
     def recount(self, values: Mapping[str, Any]) -> float:

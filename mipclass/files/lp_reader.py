@@ -323,6 +323,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def read_lp(text: str) -> Parsed:
+    """The content of an LP file."""
     reader = _Reader()
     for title, body in _sections(re.sub(r"\\.*", "", text)):
         kind = _KIND.get(title[:2]) if title != "general constraints" else None

@@ -27,6 +27,7 @@ _GLUE = np.array([" +", " ", "\n  +", "\n  "], dtype=object)  # before a number:
 
 
 def write_lp(content: Portable, stream: IO[str]) -> None:
+    """Write the program in LP format."""
     program = content.program
     width = max(1, _LINE // (widest(content.columns) + 26))  # terms a line
     names = np.array(content.columns, dtype=object)

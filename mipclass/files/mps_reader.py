@@ -188,6 +188,7 @@ class _Reader:
 
 
 def read_mps(text: str) -> Parsed:
+    """The content of an MPS file."""
     reader = _Reader()
     handlers: dict[str, Any] = {
         "OBJSENSE": reader.objsense,

@@ -17,6 +17,7 @@ _CHUNK = 200_000  # entries formatted at a time, which bounds the memory
 
 
 def write_mps(content: Portable, stream: IO[str]) -> None:
+    """Write the program in free MPS format."""
     stream.write("".join(f"* {line}\n" for line in remarks(content)))
     # CBC guesses the format from the columns unless it is told that it is free.
     stream.write(f"NAME {legal(content.described.name)} FREE\nROWS\n N {OBJECTIVE}\n")

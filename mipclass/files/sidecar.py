@@ -35,6 +35,7 @@ def sidecar_path(path: Path) -> Path:
 
 
 def describe(content: Portable) -> dict[str, Any]:
+    """What the sidecar says: the blocks and labels behind the names of the file, ready for JSON."""
     described = content.described
     big_m = described.indicators.big_m
     return {

@@ -18,14 +18,19 @@ from ..protocol.result import Claim, Outcome, Status
 from ..protocol.run import Run
 from ..tree import Incumbent, Rules, search
 from ..tree.rules import Decisions
-from .base import Method
+from .base import Method, Refusal
+
+CLOSED = 1e-9
+"""Relative gap from which an optimum is called proven; a gap that the caller allowed is no proof."""
+RECOUNT_TOLERANCE = 1e-6
+"""Largest relative difference between an incumbent's stated objective and the one recounted from the data."""
 
 
-class TreeSearch(Method):
-    """See the module's docstring."""
+class TreeSearch(Method[Problem]):
+    """Branch and bound by the user's rules; the form is the problem itself, which recounts every incumbent."""
 
-    name = "tree"
-    promise = "as good as the rules given: proven when the tree is done"
+    name: ClassVar[str] = "tree"
+    promise: ClassVar[str] = "as good as the rules given: proven when the tree is done"
     options: ClassVar[Options] = {
         "rules": Option(None, "a mipclass.tree.Rules, or a function that makes one from the problem (required)"),
         "nodes": Option(None, "most nodes to visit; None: no limit", optional(number(1, integer=True))),
@@ -34,12 +39,14 @@ class TreeSearch(Method):
         "granularity": Option(0.0, "objectives are multiples of this number; 0: unknown", number(0)),
     }
 
-    def refuses(self, problem: Any) -> str | None:
-        return None if isinstance(problem, Problem) else "it takes a Model or another Problem that can recount values."
+    def match(self, problem: Problem) -> Problem | Refusal:
+        """Any problem: its rules come with the options."""
+        return problem
 
-    def solve(self, problem: Problem, run: Run) -> Outcome:
-        rules = self._rules(problem, run.options["rules"])
-        checked = _Recounted(rules, problem)
+    def solve(self, form: Problem, run: Run) -> Outcome:
+        """Search the tree of the given rules."""
+        rules = self._rules(form, run.options["rules"])
+        checked = _Recounted(rules, form)
         got = search(
             checked,
             run,
@@ -56,7 +63,7 @@ class TreeSearch(Method):
             return Outcome(status, "proven" if is_done else "none", None, None, bound, nodes=got.nodes, extra=extra)
         values = {name: np.asarray(value, dtype=np.float64) for name, value in got.best.values.items()}
         objective = got.best.objective
-        is_closed = objective - got.bound <= 1e-9 * max(1.0, abs(objective))  # a gap that was allowed is no proof
+        is_closed = objective - got.bound <= CLOSED * max(1.0, abs(objective))
         claim: Claim = "proven" if got.status is Status.OPTIMAL and is_closed else "heuristic"
         return Outcome(got.status, claim, values, objective, bound, nodes=got.nodes, extra=extra)
 
@@ -93,7 +100,7 @@ class _Recounted(Rules):
         if found is None:
             return None
         true = self.problem.recount(found.values)
-        if abs(true - found.objective) > 1e-6 * max(1.0, abs(true)):
+        if abs(true - found.objective) > RECOUNT_TOLERANCE * max(1.0, abs(true)):
             raise InvalidInputError(
                 f"the rules proposed a solution with objective {found.objective:g}, but recounted from the data it is {true:g}; "
                 "Rules.incumbent must state the objective of its values."

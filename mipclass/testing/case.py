@@ -53,6 +53,7 @@ class Case:
     body: Callable[[Case], None]
 
     def check(self) -> None:
+        """Run the case."""
         self.body(self)
 
     def __str__(self) -> str:
@@ -88,6 +89,7 @@ class Case:
                 require(excess <= self._room(solution.bound), f"the bound is {excess:.2e} above the objective")
 
     def require_optimal(self, program: Program, solution: Solution, truth: float) -> None:
+        """The answer is optimal, its objective and bound are the truth, and its multipliers prove it."""
         require(
             solution.status is Status.OPTIMAL, f"status {solution.status} ({solution.raw_status}), expected optimal"
         )
@@ -104,6 +106,7 @@ class Case:
         require(got.worst <= self.tolerance.duals, f"the multipliers do not prove optimality: {got}")
 
     def require_close(self, got: float | None, truth: float, what: str) -> None:
+        """The number is the truth, within the tolerance."""
         require(got is not None, f"no {what}")
         assert got is not None
         require(abs(got - truth) <= self._room(truth), f"{what} is {got!r}, the truth is {truth!r}")
@@ -113,5 +116,6 @@ class Case:
 
 
 def require(holds: bool, otherwise: str) -> None:
+    """Raise AssertionError with the reason unless it holds."""
     if not holds:
         raise AssertionError(otherwise)

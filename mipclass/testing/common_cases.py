@@ -21,6 +21,7 @@ def _simplest(backend: Backend) -> Program:
 
 
 def any__declares_itself(case: Case) -> None:
+    """Name, features, installation, version and options are declared."""
     backend = case.backend
     require(bool(backend.name) and bool(backend.features), "name or features are missing")
     require(backend.is_installed(), f"{backend.name} is not installed")
@@ -29,6 +30,7 @@ def any__declares_itself(case: Case) -> None:
 
 
 def any__used_up_time_is_no_error(case: Case) -> None:
+    """A time limit of a nanosecond ends in a limit or an optimum."""
     solution = case.solve(_simplest(case.backend), time_limit=1e-9)
     require(solution.status in (Status.OPTIMAL, *LIMITS), f"status {solution.status} ({solution.raw_status})")
 

@@ -31,12 +31,14 @@ def lp__textbook(case: Case) -> None:
 
 
 def lp__random_against_vertices(case: Case) -> None:
+    """Bounded LPs against the best of all their vertices."""
     for seed in range(6):
         program = random_lp(seed)
         case.require_optimal(program, case.solve(program), best_vertex(program))
 
 
 def lp__fixed_column_and_empty_row(case: Case) -> None:
+    """A column with equal bounds and a row without entries do no harm."""
     program = bare(
         2,
         c=np.array([1.0, 1.0]),
@@ -64,6 +66,7 @@ def lp__infeasible(case: Case) -> None:
 
 
 def lp__unbounded(case: Case) -> None:
+    """A free column with a cost."""
     build = Builder("bottomless")
     x = build.variables("x", 2, lower=[0, -np.inf])
     build.subject_to("row", x.sum() <= 1)
@@ -83,6 +86,7 @@ def lp__warm_start(case: Case) -> None:
 
 
 def qp__off_diagonal_against_active_sets(case: Case) -> None:
+    """Strictly convex QPs over a box against all their active sets."""
     for seed in range(6):
         program = random_box_qp(seed)
         case.require_optimal(program, case.solve(program), best_active_set(program))
@@ -120,6 +124,7 @@ def qp__singular(case: Case) -> None:
 
 
 def qp__infeasible(case: Case) -> None:
+    """Columns of one sign whose sum must have the other."""
     build = Builder("impossible")
     x = build.variables("x", 2, lower=0)
     build.subject_to("row", x.sum() <= -1)
@@ -129,6 +134,7 @@ def qp__infeasible(case: Case) -> None:
 
 
 def qp__unbounded_is_never_called_solved(case: Case) -> None:
+    """A square in one column and a cost without end in another."""
     build = Builder("bottomless")
     x = build.variables("x", 2)
     build.add_square(x[0])

@@ -13,6 +13,7 @@ from .truth import best_integer_point, fewest_errors_on_a_line
 
 
 def mip__random_against_enumeration(case: Case) -> None:
+    """Pure integer programs against all their points."""
     for seed in range(4):
         program = random_integer_program(seed, quadratic=False)
         case.require_optimal(program, case.solve(program), best_integer_point(program))
@@ -31,6 +32,7 @@ def mip__mixed(case: Case) -> None:
 
 
 def mip__infeasible_by_integrality(case: Case) -> None:
+    """The relaxation is feasible and no integer point is."""
     build = Builder("parity")
     x = build.variables("x", 2, lower=0, upper=10, integer=True)
     build.subject_to("odd", np.array([2.0, 4.0]) @ x == 7)
@@ -40,6 +42,7 @@ def mip__infeasible_by_integrality(case: Case) -> None:
 
 
 def mip__unbounded_is_never_called_solved(case: Case) -> None:
+    """An integer column with a cost and no bound."""
     build = Builder("bottomless")
     x = build.variables("x", integer=True, lower=-np.inf, upper=0)
     y = build.binaries("y")
@@ -75,6 +78,7 @@ def mip__callback_stops(case: Case) -> None:
 
 
 def mip__node_limit(case: Case) -> None:
+    """One node ends in a limit or an optimum, with an honest bound."""
     if "node_limit" not in case.backend.options:
         return
     solution = case.solve(hard_mip(), options={"node_limit": 1}, time_limit=10.0)
@@ -82,6 +86,7 @@ def mip__node_limit(case: Case) -> None:
 
 
 def mip__same_seed_same_answer(case: Case) -> None:
+    """One seed gives one answer."""
     program = random_integer_program(2, quadratic=False)
     first, second = (case.solve(program, seed=7) for _ in range(2))
     same = first.x is not None and second.x is not None and np.array_equal(first.x, second.x)
@@ -89,6 +94,7 @@ def mip__same_seed_same_answer(case: Case) -> None:
 
 
 def miqp__random_against_enumeration(case: Case) -> None:
+    """Convex pure integer QPs against all their points."""
     for seed in range(3):
         program = random_integer_program(seed, quadratic=True)
         case.require_optimal(program, case.solve(program), best_integer_point(program))
@@ -106,6 +112,7 @@ def miqp__mixed(case: Case) -> None:
 
 
 def miqp__infeasible(case: Case) -> None:
+    """No integer point satisfies the rows."""
     build = Builder("parity")
     x = build.variables("x", 2, lower=0, upper=10, integer=True)
     build.subject_to("odd", np.array([2.0, 4.0]) @ x == 7)
@@ -115,6 +122,7 @@ def miqp__infeasible(case: Case) -> None:
 
 
 def indicator__rule_on_a_line(case: Case) -> None:
+    """Fewest errors of a rule on a line, by native indicators, against all cuts."""
     for seed, on_at in ((0, 0), (1, 1)):
         rng = np.random.default_rng(seed)
         x = rng.permutation(np.linspace(-3, 3, 9))

@@ -19,7 +19,9 @@ from ..arrays import Array
 from ..protocol.hooks import Hooks
 
 FREE = -1
+"""The value of a decision that is not taken yet."""
 Decisions = NDArray[np.int8]
+"""One node: FREE, 0 or 1 for each decision."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,11 @@ from ..protocol.run import Run
 from .rules import FREE, Decisions, Incumbent, Rules
 
 REPORT_SECONDS = 0.1
+"""Seconds between two reports of bound and nodes."""
+EQUAL = 1e-9
+"""Bounds and objectives that differ by at most this, relative to max(1, |objective|), count as equal."""
+ROUND_UP = 1e-6
+"""A bound above a multiple of the granularity by at most this fraction of it counts as that multiple."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Explored:
 
 
 @dataclass(order=True)
-class _Open:
+class _OpenNode:
     """An open node; the order is that of a best-bound heap (ties: the newest, that is the deepest, first)."""
 
     bound: float
@@ -58,10 +63,12 @@ def search(
     first : an incumbent to begin with.
     granularity : objectives are multiples of this number (1 for whole weights), so a bound may be rounded up; 0: unknown.
     """
-    return _Search(rules, run, first, order, node_limit, keep_tree, granularity).run_all()
+    return _TreeSearch(rules, run, first, order, node_limit, keep_tree, granularity).run_all()
 
 
-class _Search:
+class _TreeSearch:
+    """One search: its rules, its open nodes, its incumbent and, when asked for, the graph of its nodes."""
+
     def __init__(
         self,
         rules: Rules,
@@ -75,16 +82,17 @@ class _Search:
         self.rules, self.run, self.best, self.order = rules, run, first, order
         self.node_limit, self.granularity = node_limit, granularity
         self.graph = _new_graph() if keep_tree else None
-        self.open: list[_Open] = []
+        self.open: list[_OpenNode] = []
         self.nodes = 0
         self.created = 0
         self.last_report = -np.inf
         self.least_pruned = (
             np.inf
-        )  # with a gap allowed, nodes are cut off below the incumbent: the bound remembers them
+        )  # with a gap allowed, nodes are pruned below the incumbent: the bound must cover them
 
     def run_all(self) -> Explored:
-        self._push(_Open(-np.inf, 0, np.full(self.rules.n, FREE, dtype=np.int8)))
+        """Visit nodes until none is open or a limit is reached."""
+        self._push(_OpenNode(-np.inf, 0, np.full(self.rules.n, FREE, dtype=np.int8)))
         status: Status | None = None
         while self.open and status is None:
             node = self._pop()
@@ -100,7 +108,7 @@ class _Search:
             status = None
         return Explored(status or Status.OPTIMAL, self.best, bound, self.nodes, self.graph)
 
-    def _visit(self, node: _Open) -> None:
+    def _visit(self, node: _OpenNode) -> None:
         self.nodes += 1
         name = self._add(node)
         fixed = self.rules.propagate(node.fixed, node.changed)
@@ -127,9 +135,9 @@ class _Search:
         for v in (1 - value, value):  # the last one pushed is the first one visited
             child = fixed.copy()
             child[decision] = v
-            self._push(_Open(bound, 0, child, decision, name))
+            self._push(_OpenNode(bound, 0, child, decision, name))
 
-    def _push(self, node: _Open) -> None:
+    def _push(self, node: _OpenNode) -> None:
         self.created -= 1
         node.age = self.created
         if self.order == "best":
@@ -137,18 +145,18 @@ class _Search:
         else:
             self.open.append(node)
 
-    def _pop(self) -> _Open:
+    def _pop(self) -> _OpenNode:
         return heapq.heappop(self.open) if self.order == "best" else self.open.pop()
 
     def _rounded(self, bound: float) -> float:
         if self.granularity <= 0 or not np.isfinite(bound):
             return bound
-        return float(np.ceil(bound / self.granularity - 1e-6) * self.granularity)
+        return float(np.ceil(bound / self.granularity - ROUND_UP) * self.granularity)
 
     def _hopeless(self, bound: float) -> bool:
         if self.best is None:
             return bool(bound == np.inf)
-        allowed = self.run.gap * max(1.0, abs(self.best.objective)) + 1e-9 * max(1.0, abs(self.best.objective))
+        allowed = (self.run.gap + EQUAL) * max(1.0, abs(self.best.objective))
         return bound >= self.best.objective - allowed
 
     def _prune(self, name: int, bound: float) -> None:
@@ -158,7 +166,7 @@ class _Search:
     def _bound(self) -> float:
         best = np.inf if self.best is None else self.best.objective
         left = min([node.bound for node in self.open], default=best)
-        rounding = 1e-9 * max(1.0, abs(best)) if np.isfinite(best) else 0.0
+        rounding = EQUAL * max(1.0, abs(best)) if np.isfinite(best) else 0.0
         return float(min(left, self.least_pruned) if self.least_pruned < best - rounding else left)
 
     def _limits(self) -> Status | None:
@@ -171,7 +179,7 @@ class _Search:
             self.run.report(bound=bound if np.isfinite(bound) else None, nodes=self.nodes)
         return self.run.stop()
 
-    def _add(self, node: _Open) -> int:
+    def _add(self, node: _OpenNode) -> int:
         name = -node.age - 1
         if self.graph is not None:
             depth = 0 if node.parent is None else self.graph.nodes[node.parent]["depth"] + 1
