@@ -1,4 +1,4 @@
-"""Finds infeasible subsystems that a fractional cover does not hit yet, by a warm primal simplex (`kernels.iis`)."""
+"""Finds infeasible subsystems that a fractional cover does not hit yet, by a warm primal simplex (`kernels.separation`)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,35 @@ from ....arrays import Array
 from .cover import CoverData
 
 Support = tuple[int, ...]
+"""Members of an infeasible subsystem, in ascending order: points first, then side rows from `data.n` on."""
+
 BUFFER = 4000
-REFINED = 4  # walks at flattened costs after each at random ones
+"""Supports that one walk may store; a walk that meets more ends early."""
+
+MOST_PIVOTS = 2000
+"""Pivots of one walk, at most."""
+
+REFINED = 4
+"""Walks at flattened costs after each walk at random costs."""
+
+VIOLATED = 1 - 1e-6
+"""A support is violated when the cover hits it by less than this; one, less the LP's feasibility tolerance."""
+
+FLOORS, SPREADS, NOISE = (0.01, 0.05, 0.1), (0.5, 1.0, 1.5), 0.05
+"""Random costs: what is added to the cover, the logarithmic standard deviation of the factor, and that of flattened costs."""
+
+FLATTEST, MOST_RAISED = 0.03, 30.0
+"""Smallest and largest factor by which flattening changes a cost."""
+
+LOOKS_BETWEEN_STOPS = 200
+"""Walks between two questions whether to stop."""
+
+NOT_ZERO = 1e-9
+"""Basic variables below this are rounding."""
 
 
 class Separator:
-    """Keeps one basis warm. Supports are indices: points first, then side rows from `data.n` on."""
+    """A simplex whose basis is kept from one cost to the next."""
 
     def __init__(self, data: CoverData, seed: int = 0) -> None:
         from .kernels import separation as kernel
@@ -27,44 +50,34 @@ class Separator:
         size = np.array([max(float(np.linalg.norm(row)), 1e-300) for row in rows])
         # The last equation fixes the scale of u. In the scale-free case any positive weights do; with a margin it is the right-hand side.
         last = np.asarray(ends) / (size if data.margin else np.where(np.arange(len(rows)) < data.n, 1.0, size))
-        self.A = np.ascontiguousarray(np.column_stack([np.asarray(rows) / size[:, None], last]))
-        self.columns = np.ascontiguousarray(self.A.T)
-        self.m = self.A.shape[1]
+        A = np.ascontiguousarray(np.column_stack([np.asarray(rows) / size[:, None], last]))
+        m = A.shape[1]
+        basis = np.empty(m, np.int64)
+        self.simplex = kernel.Simplex(A, np.ascontiguousarray(A.T), basis, np.empty((m, m)), np.zeros(m))
+        self.found = kernel.Supports(np.zeros((BUFFER, m), np.int64), np.zeros(BUFFER, np.int64))
         self.restart()
-        self.supports = np.zeros((BUFFER, self.m), np.int64)
-        self.sizes = np.zeros(BUFFER, np.int64)
 
     def restart(self) -> None:
-        self.basis = len(self.A) + np.arange(self.m)
-        self.inverse = np.eye(self.m)
+        """Back to the basis of artificial columns."""
+        n, m = self.simplex.A.shape
+        self.simplex.basis[:] = n + np.arange(m)
+        self.simplex.inverse[:] = np.eye(m)
 
     def minimise(
-        self, cost: Array, cover: Array, threshold: float, max_pivots: int = 2000
+        self, cost: Array, cover: Array, threshold: float, max_pivots: int = MOST_PIVOTS
     ) -> tuple[list[Support], float, Array]:
         """Supports met on the way that `cover` hits by less than the threshold; the least cost; the rule in the duals.
 
         The rule gets every point of cost zero right when the value is positive.
         """
-        full_cost = np.concatenate([cost, np.zeros(len(self.A) - self.data.n)])
-        dual = np.zeros(self.m)
-        status, found, value = self.kernel.walk(
-            self.A,
-            self.columns,
-            full_cost,
-            cover,
-            self.data.n,
-            self.basis,
-            self.inverse,
-            dual,
-            max_pivots,
-            threshold,
-            self.supports,
-            self.sizes,
-            0,
-        )
-        if status == self.kernel.STALLED or not np.isfinite(self.inverse).all():
+        at, found = self.simplex, self.found
+        full_cost = np.concatenate([cost, np.zeros(len(at.A) - self.data.n)])
+        at.dual[:] = 0.0
+        status, count, value = self.kernel.walk(at, full_cost, cover, self.data.n, threshold, max_pivots, found)
+        if status == self.kernel.STALLED or not np.isfinite(at.inverse).all():
             self.restart()
-        supports = {tuple(sorted(self.supports[k, : self.sizes[k]].tolist())) for k in range(found)}
+        supports = {tuple(sorted(found.members[k, : found.sizes[k]].tolist())) for k in range(count)}
+        dual = at.dual
         W = -(self.data.map @ dual[:-1])
         if self.data.margin and dual[-1] > 0:
             W = W / dual[-1]
@@ -85,26 +98,26 @@ class Separator:
         for k in range(looks):
             cost = cover
             if k % (1 + REFINED) == 1:
-                floor = self.rng.choice([0.01, 0.05, 0.1])
-                spread = self.rng.choice([0.5, 1.0, 1.5])
+                floor = self.rng.choice(FLOORS)
+                spread = self.rng.choice(SPREADS)
                 blend = cover + self.rng.random() * (centre - cover)
                 cost = (blend + floor) * np.exp(self.rng.normal(0.0, spread, self.data.n))
             elif k > 0:
                 cost = self._flattened(cover + floor)
-            supports, _, W = self.minimise(cost, cover, 1 - 1e-6)
+            supports, _, W = self.minimise(cost, cover, VIOLATED)
             found.update(dict.fromkeys(supports))
             rules.append(W)
-            if len(found) >= enough or (stop is not None and k % 200 == 199 and stop()):
+            if len(found) >= enough or (stop is not None and k % LOOKS_BETWEEN_STOPS == LOOKS_BETWEEN_STOPS - 1 and stop()):
                 break
         return list(found), rules
 
     def _flattened(self, cost: Array) -> Array:
         """cost_i / u_i at the present vertex u (up to a factor, within reason), and a little noise elsewhere."""
-        cost = cost * np.exp(self.rng.normal(0.0, 0.05, self.data.n))
-        u = self.inverse[:, -1]
-        held = (self.basis < self.data.n) & (u > 1e-9)
+        cost = cost * np.exp(self.rng.normal(0.0, NOISE, self.data.n))
+        basis, u = self.simplex.basis, self.simplex.inverse[:, -1]
+        held = (basis < self.data.n) & (u > NOT_ZERO)
         if held.any():
-            cost[self.basis[held]] *= np.clip(np.median(u[held]) / u[held], 0.03, 30.0)
+            cost[basis[held]] *= np.clip(np.median(u[held]) / u[held], FLATTEST, MOST_RAISED)
         return cost
 
 

@@ -8,178 +8,187 @@ where to look; the basis is kept, so that a new cost starts from the last vertex
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-ARTIFICIAL_COST = 1e3
-OPTIMAL, STALLED, FULL = range(3)
+from .....arrays import Array, Index
+from .....numeric.gauss_jordan import invert
+from .....numeric.vectors import add_multiple, inner, set_multiple
+
+ARTIFICIAL_COST = 1e3  # cost of an artificial column: far above any cost of a point, so that they leave the basis first
+SMALLEST_PIVOT = 1e-12  # a basis with a smaller pivot (rows have length one) counts as singular
+REFACTOR = 60  # pivots between two fresh inverses, which remove the rounding errors of the updates
+NOT_ZERO = 1e-9  # basic variables, reduced costs and pivots below this are rounding
+TIE = 1e-12  # ratios and values closer than this are equal
+STUCK = 50  # pivots without progress after which Bland's rule takes over, which cannot cycle
+OPTIMAL, STALLED, FULL = range(3)  # how a walk ends
+
+
+class Simplex(NamedTuple):
+    """The rows A, the same transposed (for pricing), and the basis with its inverse, which are changed in place.
+
+    dual : gets the multipliers of the equations at the end of a walk.
+    """
+
+    A: Array
+    columns: Array
+    basis: Index
+    inverse: Array
+    dual: Array
+
+
+class Supports(NamedTuple):
+    """Room for the supports met on a walk: their members, and how many each has."""
+
+    members: Index
+    sizes: Index
 
 
 @njit(cache=True)
-def factor(A: np.ndarray, basis: np.ndarray, inverse: np.ndarray) -> bool:
+def factor(at: Simplex) -> bool:
     """Recompute the inverse of the basis; artificial columns are the unit vectors numbered from n on."""
-    n, m = A.shape
+    n, m = at.A.shape
     B = np.zeros((m, m))
     for k in range(m):
-        if basis[k] >= n:
-            B[basis[k] - n, k] = 1.0
+        if at.basis[k] >= n:
+            B[at.basis[k] - n, k] = 1.0
         else:
             for t in range(m):
-                B[t, k] = A[basis[k], t]
-    inverse[:, :] = 0.0
+                B[t, k] = at.A[at.basis[k], t]
+    return invert(B, at.inverse, SMALLEST_PIVOT)
+
+
+@njit(cache=True)
+def keep_support(x: Array, at: Simplex, weight: Array, n_soft: int, threshold: float, out: Supports, found: int) -> int:
+    """Store the support of the vertex x when its soft points weigh less than the threshold.
+
+    The number of supports then stored; -1 when there is no room for it.
+    """
+    n, m = at.A.shape
+    total = 0.0
     for k in range(m):
-        inverse[k, k] = 1.0
-    for k in range(m):  # Gauss-Jordan with row pivoting
-        top = k
-        for t in range(k + 1, m):
-            if abs(B[t, k]) > abs(B[top, k]):
-                top = t
-        if abs(B[top, k]) < 1e-12:
-            return False
-        for t in range(m):
-            B[k, t], B[top, t] = B[top, t], B[k, t]
-            inverse[k, t], inverse[top, t] = inverse[top, t], inverse[k, t]
-        scale = 1.0 / B[k, k]
-        for t in range(m):
-            B[k, t] *= scale
-            inverse[k, t] *= scale
-        for row in range(m):
-            f = B[row, k]
-            if row != k and f != 0.0:
-                for t in range(m):
-                    B[row, t] -= f * B[k, t]
-                    inverse[row, t] -= f * inverse[k, t]
-    return True
+        if x[k] > NOT_ZERO:
+            if at.basis[k] >= n:
+                return found
+            if at.basis[k] < n_soft:
+                total += weight[at.basis[k]]
+    if total >= threshold:
+        return found
+    if found >= out.sizes.shape[0]:
+        return -1
+    size = 0
+    for k in range(m):
+        if x[k] > NOT_ZERO:
+            out.members[found, size] = at.basis[k]
+            size += 1
+    out.sizes[found] = size
+    return found + 1
+
+
+@njit(cache=True)
+def entering_column(at: Simplex, cost: Array, reduced: Array, in_basis: Array, is_stuck: bool) -> int:
+    """The column of the most negative reduced cost (of the first negative one when stuck); -1 at an optimum."""
+    n, m = at.A.shape
+    set_multiple(reduced, 1.0, cost)
+    for t in range(m):
+        y, row = at.dual[t], at.columns[t]
+        for j in range(n):
+            reduced[j] -= y * row[j]
+    entering = -1
+    best = -NOT_ZERO
+    for j in range(n):
+        if reduced[j] < best and not in_basis[j]:
+            entering = j
+            best = reduced[j]
+            if is_stuck:
+                break
+    return entering
+
+
+@njit(cache=True)
+def leaving_row(at: Simplex, x: Array, direction: Array, is_stuck: bool) -> int:
+    """The ratio test: which basic variable reaches zero first; -1 when none does, on an unbounded ray."""
+    n = at.A.shape[0]
+    leaving = -1
+    step = np.inf
+    for k in range(x.shape[0]):
+        if direction[k] > NOT_ZERO:
+            ratio = max(x[k], 0.0) / direction[k]
+            if ratio < step - TIE or (
+                ratio <= step + TIE and (leaving < 0 or _prefer(at.basis, direction, k, leaving, n, is_stuck))
+            ):
+                step = min(step, ratio)
+                leaving = k
+    return leaving
+
+
+@njit(cache=True)
+def _prefer(basis: Index, direction: Array, k: int, leaving: int, n: int, is_stuck: bool) -> bool:
+    """Ties in the ratio test: artificial columns leave first, then the largest pivot (the smallest index when stuck)."""
+    if (basis[k] >= n) != (basis[leaving] >= n):
+        return basis[k] >= n
+    if is_stuck:
+        return basis[k] < basis[leaving]
+    return direction[k] > direction[leaving]
 
 
 @njit(cache=True)
 def walk(
-    A: np.ndarray,
-    columns: np.ndarray,
-    cost: np.ndarray,
-    weight: np.ndarray,
-    n_soft: int,
-    basis: np.ndarray,
-    inverse: np.ndarray,
-    dual: np.ndarray,
-    max_pivots: int,
-    threshold: float,
-    supports: np.ndarray,
-    sizes: np.ndarray,
-    n_found: int,
+    at: Simplex, cost: Array, weight: Array, n_soft: int, threshold: float, max_pivots: int, out: Supports
 ) -> tuple[int, int, float]:
     """Minimise cost.u from the current basis; (status, number of supports stored, value).
 
-    Every vertex whose soft points weigh less than `threshold` by `weight` is stored in `supports` (indices) and `sizes`. `columns` is A
-    transposed, for pricing. `dual` gets the multipliers of the equations at the end: dual.A_i <= cost_i, so that rows of zero cost have  -dual[:-1].q_i >= value  when d = 1.
+    Every vertex whose soft points weigh less than `threshold` by `weight` is stored in `out`. At the end dual.A_i <= cost_i, so
+    that rows of zero cost have  -dual[:-1].q_i >= value  when d = 1.
     """
-    n, m = A.shape
+    n, m = at.A.shape
     x = np.empty(m)
     in_basis = np.zeros(n + m, np.bool_)
     for k in range(m):
-        in_basis[basis[k]] = True
+        in_basis[at.basis[k]] = True
     reduced = np.empty(n)
     direction = np.empty(m)
-    since = 0
-    stuck = 0
-    last = np.inf
-    value = np.inf
+    found = since = stuck = 0
+    last = value = np.inf
     for _ in range(max_pivots):
-        if since >= 60:
-            if not factor(A, basis, inverse):
-                return STALLED, n_found, value
+        if since >= REFACTOR:
+            if not factor(at):
+                return STALLED, found, value
             since = 0
         for k in range(m):
-            x[k] = inverse[k, m - 1]
+            x[k] = at.inverse[k, m - 1]
         value = 0.0
-        for t in range(m):
-            dual[t] = 0.0
+        at.dual[:] = 0.0
         for k in range(m):
-            c = ARTIFICIAL_COST if basis[k] >= n else cost[basis[k]]
+            c = ARTIFICIAL_COST if at.basis[k] >= n else cost[at.basis[k]]
             value += c * x[k]
-            for t in range(m):
-                dual[t] += c * inverse[k, t]
-        # Is this vertex an IIS worth keeping?
+            add_multiple(at.dual, c, at.inverse[k])
         if threshold > 0:
-            total = 0.0
-            size = 0
-            clean = True
-            for k in range(m):
-                if x[k] > 1e-9:
-                    if basis[k] >= n:
-                        clean = False
-                    else:
-                        if basis[k] < n_soft:
-                            total += weight[basis[k]]
-                        size += 1
-            if clean and total < threshold:
-                if n_found >= sizes.shape[0]:
-                    return FULL, n_found, value
-                size = 0
-                for k in range(m):
-                    if x[k] > 1e-9:
-                        supports[n_found, size] = basis[k]
-                        size += 1
-                sizes[n_found] = size
-                n_found += 1
-        # Entering column: most negative reduced cost (first negative one when stuck, which cannot cycle).
-        for j in range(n):
-            reduced[j] = cost[j]
-        for t in range(m):
-            y, row = dual[t], columns[t]
-            for j in range(n):
-                reduced[j] -= y * row[j]
-        entering = -1
-        best = -1e-9
-        for j in range(n):
-            if reduced[j] < best and not in_basis[j]:
-                entering = j
-                best = reduced[j]
-                if stuck > 50:
-                    break
+            stored = keep_support(x, at, weight, n_soft, threshold, out, found)
+            if stored < 0:
+                return FULL, found, value
+            found = stored
+        entering = entering_column(at, cost, reduced, in_basis, stuck > STUCK)
         if entering < 0:
-            return OPTIMAL, n_found, value
+            return OPTIMAL, found, value
         for k in range(m):
-            direction[k] = 0.0
-            for t in range(m):
-                direction[k] += inverse[k, t] * A[entering, t]
-        leaving = -1
-        step = np.inf
-        for k in range(m):
-            if direction[k] > 1e-9:
-                ratio = max(x[k], 0.0) / direction[k]
-                if ratio < step - 1e-12 or (
-                    ratio <= step + 1e-12 and (leaving < 0 or _prefer(basis, direction, k, leaving, n, stuck))
-                ):
-                    step = min(step, ratio)
-                    leaving = k
+            direction[k] = inner(at.inverse[k], at.A[entering])
+        leaving = leaving_row(at, x, direction, stuck > STUCK)
         if leaving < 0:
-            return STALLED, n_found, value  # an unbounded ray; rows of cost zero alone can make one
-        in_basis[basis[leaving]] = False
-        basis[leaving] = entering
+            return STALLED, found, value  # rows of cost zero alone can make such a ray
+        in_basis[at.basis[leaving]] = False
+        at.basis[leaving] = entering
         in_basis[entering] = True
-        scale = 1.0 / direction[leaving]
-        for t in range(m):
-            inverse[leaving, t] *= scale
+        set_multiple(at.inverse[leaving], 1.0 / direction[leaving], at.inverse[leaving])
         for k in range(m):
             if k != leaving and direction[k] != 0.0:
-                d = direction[k]
-                for t in range(m):
-                    inverse[k, t] -= d * inverse[leaving, t]
+                add_multiple(at.inverse[k], -direction[k], at.inverse[leaving])
         since += 1
-        if value < last - 1e-12:
+        if value < last - TIE:
             stuck = 0
             last = value
         else:
             stuck += 1
-    return STALLED, n_found, value
-
-
-@njit(cache=True)
-def _prefer(basis: np.ndarray, direction: np.ndarray, k: int, leaving: int, n: int, stuck: int) -> bool:
-    """Ties in the ratio test: artificial columns leave first, then the largest pivot (the smallest index when stuck)."""
-    if (basis[k] >= n) != (basis[leaving] >= n):
-        return basis[k] >= n
-    if stuck > 50:
-        return basis[k] < basis[leaving]
-    return direction[k] > direction[leaving]
+    return STALLED, found, value
