@@ -14,6 +14,13 @@ from numpy.typing import NDArray
 
 Integers = list[list[int]]
 WEIGHT_BITS = 40
+"""Binary digits of the sum of whole weights, at most: sums of them stay far below 64 bits and exact in float64."""
+
+ROUNDING = 1e-12
+"""Fraction of sum_j |a_j W_j| by which rounding may have changed a product of up to some thousand terms, with room to spare."""
+
+TERMS = 4
+"""Roundings of a dot product beyond one per term that the error bound allows for."""
 
 
 def integer_matrix(A: NDArray[np.float64]) -> Integers:
@@ -79,9 +86,9 @@ def rank(rows: Integers) -> int:
 
 
 def exactly_at_least(A: NDArray[np.float64], W: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """a.W >= level for each row a, decided in rationals wherever float64 could be wrong."""
+    """Whether a.W >= level for each row a, decided in rationals wherever float64 could be wrong."""
     products = A @ W
-    doubt = (len(W) + 4) * np.finfo(float).eps * (np.abs(A) @ np.abs(W) + np.abs(level)) + np.finfo(float).tiny
+    doubt = (len(W) + TERMS) * np.finfo(float).eps * (np.abs(A) @ np.abs(W) + np.abs(level)) + np.finfo(float).tiny
     holds = np.asarray(products >= level)
     for i in np.flatnonzero(np.abs(products - level) <= doubt):
         total = sum((Fraction(float(a)) * Fraction(float(w)) for a, w in zip(A[i], W, strict=True)), Fraction(0))
@@ -90,8 +97,8 @@ def exactly_at_least(A: NDArray[np.float64], W: NDArray[np.float64], level: NDAr
 
 
 def surely_positive(A: NDArray[np.float64], W: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """a.W > 0 for each row a by more than rounding could have done."""
-    doubt = 1e-12 * (np.abs(A) @ np.abs(W))
+    """Whether a.W > 0 for each row a, by more than rounding can account for."""
+    doubt = ROUNDING * (np.abs(A) @ np.abs(W))
     return np.asarray(doubt < A @ W)
 
 

@@ -1,4 +1,4 @@
-"""The covering LP over the infeasible subsystems found so far, kept warm, with the rows that no longer matter put aside."""
+"""The covering LP over the infeasible subsystems found so far, solved warm; rows that are slack for long leave it for a pool."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ....arrays import Array
+from ....arrays import Array, Positions
 from ....backends.linear_session import LinearSession
 from ....modelling.builder import Builder
 from ....protocol.result import Status
@@ -17,6 +16,22 @@ from .cover import CoverData
 from .separator import Support
 
 FEW_ROWS = 1200
+"""Rows up to which the LP is never purged: it is solved in milliseconds."""
+
+GROWTH = 1.5
+"""The LP is purged again once it has grown by this factor."""
+
+NEARLY_TIGHT = 0.05
+"""Rows whose slack is below this stay in the LP when it is purged."""
+
+KEPT_SHARE = 0.75
+"""The LP is loaded afresh only when at most this share of its rows stays."""
+
+NOT_ZERO = 1e-9
+"""Dual values and entries of a ray below this are rounding."""
+
+VIOLATED = 1 - 1e-6
+"""A support is violated when the cover hits it by less than this; one, less the LP's feasibility tolerance."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +40,7 @@ class Relaxation:
 
     value: float
     cover: Array | None
-    supports: NDArray[np.intp]
+    supports: Positions
     multipliers: Array
     limit_multipliers: Array
 
@@ -43,7 +58,7 @@ class Master:
         self._fixed = np.zeros(data.n, dtype=np.int8)  # -1 right, +1 wrong, 0 free
         self._load(np.zeros(0, dtype=np.intp))
 
-    def _load(self, rows: NDArray[np.intp]) -> None:
+    def _load(self, rows: Positions) -> None:
         build = Builder("cover")
         e = build.variables("e", self.data.n, lower=0.0)
         build.minimize(self.data.costs.astype(np.float64) @ e)
@@ -57,7 +72,7 @@ class Master:
         if len(fixed):
             self.lp.set_column_bounds(fixed, self._lower(fixed), self._upper(fixed))
 
-    def _add_rows(self, rows: NDArray[np.intp]) -> None:
+    def _add_rows(self, rows: Positions) -> None:
         rows = rows[~np.isin(rows, self.refused)]
         if len(rows):
             self.lp.add_rows(self.pool[rows], 1.0, np.inf)
@@ -69,7 +84,7 @@ class Master:
         self._add_rows(numbers)
         return len(numbers)
 
-    def remember(self, new: list[Support]) -> NDArray[np.intp]:
+    def remember(self, new: list[Support]) -> Positions:
         """Add new supports to the pool alone; their numbers."""
         first = len(self.supports)
         if not new:
@@ -86,14 +101,14 @@ class Master:
         self.pool = sp.csr_array(sp.vstack([self.pool, block])) if first else block
         return np.arange(first, len(self.supports), dtype=np.intp)
 
-    def refuse(self, supports: NDArray[np.intp]) -> None:
+    def refuse(self, supports: Positions) -> None:
         """Take supports, by their number, out of the LP for good."""
         self.refused = np.union1d(self.refused, supports)
         places = len(self.data.limits) + np.flatnonzero(np.isin(self.rows, supports))
         if len(places):
             self.lp.set_row_bounds(places, -np.inf, np.inf)
 
-    def reload(self, rows: NDArray[np.intp]) -> None:
+    def reload(self, rows: Positions) -> None:
         """An LP of these supports alone."""
         self._load(rows)
 
@@ -103,15 +118,15 @@ class Master:
         self._add_rows(chosen)
         return len(chosen)
 
-    def missed(self, cover: Array, known: NDArray[np.intp], at_most: int) -> NDArray[np.intp]:
+    def missed(self, cover: Array, known: Positions, at_most: int) -> Positions:
         """The pool's supports that the cover misses most, without the known ones."""
         hit = self.pool @ cover
         hit[known] = np.inf
         hit[self.refused] = np.inf
-        violated = np.flatnonzero(hit < 1 - 1e-6)
+        violated = np.flatnonzero(hit < VIOLATED)
         return violated[np.argsort(hit[violated], kind="stable")[:at_most]]
 
-    def fix(self, wrong: NDArray[np.intp], right: NDArray[np.intp]) -> None:
+    def fix(self, wrong: Positions, right: Positions) -> None:
         """Points called wrong or right at a node; all others free."""
         wanted = np.zeros(self.data.n, dtype=np.int8)
         wanted[wrong], wanted[right] = 1, -1
@@ -120,10 +135,10 @@ class Master:
         if len(changed):
             self.lp.set_column_bounds(changed, self._lower(changed), self._upper(changed))
 
-    def _lower(self, points: NDArray[np.intp]) -> Array:
+    def _lower(self, points: Positions) -> Array:
         return np.where(self._fixed[points] == 1, 1.0, 0.0)
 
-    def _upper(self, points: NDArray[np.intp]) -> Array:
+    def _upper(self, points: Positions) -> Array:
         return np.where(self._fixed[points] == -1, 0.0, np.where(self._fixed[points] == 1, 1.0, np.inf))
 
     def solve(self) -> Relaxation | None:
@@ -132,12 +147,12 @@ class Master:
         k = len(self.data.limits)
         if answer.status is Status.INFEASIBLE and answer.ray is not None:
             ray = np.abs(np.asarray(answer.ray))
-            used = np.flatnonzero(ray[k:] > 1e-9)
+            used = np.flatnonzero(ray[k:] > NOT_ZERO)
             return Relaxation(np.inf, None, self.rows[used], ray[k:][used], ray[:k])
         if answer.status is not Status.OPTIMAL or answer.x is None or answer.row_duals is None:
             return None
         duals = np.asarray(answer.row_duals)
-        used = np.flatnonzero(duals[k:] > 1e-9)
+        used = np.flatnonzero(duals[k:] > NOT_ZERO)
         assert answer.objective is not None
         relaxation = Relaxation(
             answer.objective, np.clip(answer.x, 0.0, 1.0), self.rows[used], duals[k:][used], np.maximum(-duals[:k], 0.0)
@@ -146,13 +161,13 @@ class Master:
         return relaxation
 
     def _purge(self, at: Relaxation) -> None:
-        """Reload with the rows that are nearly tight once the LP has grown by half since the last time."""
+        """Once the LP has grown enough since the last purge, load it afresh with the rows that are nearly tight."""
         if len(self.rows) <= self._purge_at or at.cover is None:
             return
         slack = self.pool[self.rows] @ at.cover - 1
-        keep = slack < 0.05
+        keep = slack < NEARLY_TIGHT
         keep[np.isin(self.rows, at.supports)] = True
-        if keep.mean() < 0.75:
+        if keep.mean() < KEPT_SHARE:
             basis_rows = self.rows[keep]
             self._load(basis_rows)
-        self._purge_at = max(FEW_ROWS, int(1.5 * len(self.rows)))
+        self._purge_at = max(FEW_ROWS, int(GROWTH * len(self.rows)))

@@ -1,11 +1,11 @@
-"""The covering LP's dual by a primal-dual interior-point method that stops early, in the middle of the good solutions.
+"""The dual of the covering LP by a primal-dual interior-point method that stops early, near the centre of the optimal face.
 
     maximise    sum_I v_I - sum_k mu_k at_most_k
     subject to  sum_{I with i} v_I - sum_k mu_k l_ki + s_i = c_i     (multiplier e_i, the cover)
                 v, mu, s >= 0
 
-A simplex returns a vertex of the optimal covers, and a new row moves it far; a cover in their middle is cut off deeper and moves
-little, so that far fewer rounds are needed. A step costs O(n^3 / 3) whatever the number of supports.
+A simplex returns a vertex of the optimal covers, and a new row moves it far. A central cover is cut off deeper and moves little,
+so that far fewer rounds of cuts are needed. A step costs O(n^3 / 3) whatever the number of supports.
 """
 
 from __future__ import annotations
@@ -20,8 +20,25 @@ from ....arrays import Array
 from ....numeric.blas import one_blas_thread
 
 MOST_STEPS = 60
-LARGE = 800  # points from which on a step takes long enough to ask after each whether to stop
-EXACT = 1e-7  # violation of the equations, relative to the costs, that counts as none
+"""Interior-point steps of one LP, at most; some 20 are usual."""
+
+LARGE = 800
+"""Points from which on a step takes so long that `stop` is asked after each; below that after every STEPS_BETWEEN."""
+
+STEPS_BETWEEN = 12
+"""Steps between two questions whether to stop, on small problems."""
+
+EXACT = 1e-7
+"""Violation of the equations, relative to the mean cost, that counts as none."""
+
+DIVERGED = 100.0
+"""Multiple of all costs together beyond which the dual objective proves that no cover keeps the limits."""
+
+LEAST_CENTRING = 1e-3
+"""Least centring parameter of Mehrotra's corrector: keeps iterates away from the boundary."""
+
+STEP_BACK = 0.99
+"""Fraction of the way to the boundary that a step takes."""
 
 
 class PackingLP:
@@ -62,21 +79,22 @@ class PackingLP:
 
     @property
     def value(self) -> float:
+        """The dual objective in the units of the costs."""
         return float(self.gain @ self.x) * self.unit
 
     @property
     def surplus(self) -> Array:
-        """How far the cover is from each support's limit of one; small for those that matter."""
+        """By how much the cover exceeds one on each support; near zero for the supports that are tight."""
         return np.asarray(self.z[: self.members.shape[0]])
 
     @property
     def is_diverging(self) -> bool:
-        """Far beyond all costs together: no cover keeps the limits."""
-        return abs(float(self.gain @ self.x)) > 100 * max(1.0, float(self.costs.sum()))
+        """The objective is far beyond all costs together: no cover keeps the limits."""
+        return abs(float(self.gain @ self.x)) > DIVERGED * max(1.0, float(self.costs.sum()))
 
     def solve(self, gap: float, stop: Callable[[], object]) -> bool:
         """Go on until the relative gap is closed (True) or `stop()` (False); call again to go on."""
-        often = 1 if len(self.e) >= LARGE else 12
+        often = 1 if len(self.e) >= LARGE else STEPS_BETWEEN
         with one_blas_thread():
             while self.steps < MOST_STEPS and not self.is_diverging and not self._is_solved(gap):
                 if self.steps % often == 0 and stop():
@@ -125,12 +143,12 @@ class PackingLP:
         dx, ds, de, dz = direction(-x * z, -s * e)
         p, d = min(_reach(x, dx), _reach(s, ds)), min(_reach(e, de), _reach(z, dz))
         ahead = float((x + p * dx) @ (z + d * dz) + (s + p * ds) @ (e + d * de)) / count
-        aim = max((ahead / mean) ** 3, 1e-3) * mean
+        aim = max((ahead / mean) ** 3, LEAST_CENTRING) * mean
         dx, ds, de, dz = direction(aim - x * z - dx * dz, aim - s * e - ds * de)
         if not (np.isfinite(dx).all() and np.isfinite(de).all()):
             return False
-        p = min(1.0, 0.99 * min(_reach(x, dx), _reach(s, ds)))
-        d = min(1.0, 0.99 * min(_reach(e, de), _reach(z, dz)))
+        p = min(1.0, STEP_BACK * min(_reach(x, dx), _reach(s, ds)))
+        d = min(1.0, STEP_BACK * min(_reach(e, de), _reach(z, dz)))
         self.x, self.s, self.e, self.z = x + p * dx, s + p * ds, e + d * de, z + d * dz
         return True
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....arrays import Positions
 from ....certificates.certificate import fraction, pack, pack_text
 from .cover import CoverData
-from .tree import IISSearch, Node
+from .tree import CoverNode, IISSearch
 
 
 @dataclass(frozen=True)
-class Cover:
-    """Rows that a tree speaks of, what they cost at least, and its supports and leaves over them as a certificate holds them."""
+class CoverBound:
+    """The rows that a tree is about, what they cost at least, and its supports and leaves as a certificate holds them."""
 
-    rows: NDArray[np.intp]
+    rows: Positions
     bound: int
     content: dict[str, Any]
 
@@ -36,10 +36,10 @@ def iis_lower(search: IISSearch) -> dict[str, Any]:
     }
 
 
-def cover_proof(search: IISSearch) -> Cover:
+def cover_proof(search: IISSearch) -> CoverBound:
     """What the tree proves about the rows it needs: those in supports of its leaves and those it splits on."""
     master = search.master
-    leaves: list[Node] = []
+    leaves: list[CoverNode] = []
     splits: list[int] = []
     stack = [search.root]
     while stack:
@@ -59,11 +59,11 @@ def cover_proof(search: IISSearch) -> Cover:
         mu += proof.mu.tolist()
         bounds.append(proof.bound)
     chosen = [master.supports[s] for s in numbers]
-    multipliers = [value for support in chosen for value in search.exact(support) or []]
+    multipliers = [value for support in chosen for value in search.leaves.exact(support) or []]
     members = [i for support in chosen for i in support]
     rows, place = _renumbered([*splits, *members], search.data)
     content = {
-        "scale": search.scale,
+        "scale": search.leaves.scale,
         "supports": {
             "sizes": pack(np.array([len(s) for s in chosen], dtype=np.int32)),
             "members": pack(np.array([place[i] for i in members], dtype=np.int32)),
@@ -78,10 +78,10 @@ def cover_proof(search: IISSearch) -> Cover:
         },
     }
     bound = min(bounds)
-    return Cover(rows, bound if search.best is None else min(bound, search.best), content)
+    return CoverBound(rows, bound if search.best is None else min(bound, search.best), content)
 
 
-def _renumbered(used: list[int], data: CoverData) -> tuple[NDArray[np.intp], dict[int, int]]:
+def _renumbered(used: list[int], data: CoverData) -> tuple[Positions, dict[int, int]]:
     """The points among `used`, and where each number goes when only those are kept: side rows stay behind them, -1 stays -1."""
     rows = np.array(sorted({i for i in used if 0 <= i < data.n}), dtype=np.intp)
     place = {int(i): k for k, i in enumerate(rows)} | {-1: -1}

@@ -1,6 +1,7 @@
-"""Cuts at the root: separate covers in the middle of the good ones (`iis_packing`) until new supports hardly raise the bound.
+"""Cuts at the root: separate central covers (`packing`) until new supports hardly raise the bound.
 
-Each round proves a bound of its own, as any multipliers within the costs do. The supports that matter in the end start the tree's LP.
+Each round proves a bound of its own, as any multipliers within the costs do. The tree's LP starts from the supports that are tight
+in the end.
 """
 
 from __future__ import annotations
@@ -9,25 +10,45 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ....arrays import Array
+from ....arrays import Array, Positions
 from .cover import CoverData
 from .master import Master, Relaxation
 from .packing import PackingLP
 from .separator import Separator, choose
 
-MOST_POINTS = 4000  # a dense matrix of points by points is factored in each step
-LOOSE, TIGHT = (
-    0.03,
-    1e-3,
-)  # gap of the LP: loose at first, which cuts deepest; tight in the end, and every so often for a good bound
+MOST_POINTS = 4000
+"""Points up to which the root is cut this way: each step factors a dense matrix of points by points."""
+
+LOOSE, TIGHT = 0.03, 1e-3
+"""Relative gap of the LP: loose at first, which cuts deepest; tight in the end, and every RECORD_EVERY rounds for a good bound."""
+
+TIGHTEN = 6.0
+"""Factor by which the gap is tightened when rounds at the present one have stalled."""
+
 RECORD_EVERY = 6
-NEW_SUPPORTS = 4  # for each point, in a round
-REUSE = 200  # new supports that may share a point
-FEWEST_LOOKS, MOST_LOOKS = 1, 4  # for each point
-SLACK = 0.2  # supports that the cover exceeds by more leave the LP; the pool keeps them
-PATIENCE, LEAST_RISE = 6, 0.1  # stalled when the bound rises by less than this part of a mean cost in so many rounds
+"""Rounds between two LPs that are solved to the tight gap for their bound."""
+
+NEW_SUPPORTS, FEWEST_SUPPORTS = 4, 50
+"""New supports per point in a round, and the least number allowed in a round."""
+
+REUSE = 200
+"""New supports of one round that may share a point."""
+
+FEWEST_LOOKS, MOST_LOOKS = 1, 4
+"""Walks of the separating simplex in a round: per point at least, and the most as a multiple of that."""
+
+FEWEST_LOOKS_IN_ALL = 100
+"""Walks in a round, whatever the number of points."""
+
+SLACK = 0.2
+"""Supports that the cover exceeds by more leave the LP; the pool keeps them."""
+
+NOT_ZERO = 1e-3
+"""Multipliers above this fraction of a mean cost keep a slack support in the LP."""
+
+PATIENCE, LEAST_RISE = 6, 0.1
+"""Rounds are stalled when the bound rose by less than LEAST_RISE mean costs in PATIENCE rounds."""
 
 
 class RootCuts:
@@ -36,7 +57,7 @@ class RootCuts:
     def __init__(self, data: CoverData, separator: Separator, master: Master) -> None:
         self.data, self.separator, self.master = data, separator, master
         self.done = not 0 < data.n <= MOST_POINTS
-        self.looks = self._fewest = max(100, FEWEST_LOOKS * data.n)
+        self.looks = self._fewest = max(FEWEST_LOOKS_IN_ALL, FEWEST_LOOKS * data.n)
         self.cover = np.zeros(data.n)
         self.supports = np.zeros(0, dtype=np.intp)  # those in the LP, by their number in the pool
         self._covered = np.zeros(0, dtype=np.intp)  # the points they hold: all others have cover zero
@@ -64,7 +85,7 @@ class RootCuts:
                 if self._is_stalled(self._lp.unit):
                     if self._gap <= TIGHT:
                         break
-                    self._gap, self._values = max(TIGHT, self._gap / 6), []
+                    self._gap, self._values = max(TIGHT, self._gap / TIGHTEN), []
             more = self._find(stop, on_rules)
             if not len(more) and stop():
                 return False
@@ -99,16 +120,16 @@ class RootCuts:
         used = np.sort(order[np.searchsorted(np.cumsum(v[order]), spare) :])
         return Relaxation(lp.value, np.clip(self.cover, 0.0, 1.0), self.supports[used], v[used], mu)
 
-    def _useful(self) -> NDArray[np.intp]:
+    def _useful(self) -> Positions:
         """The LP's supports without the slack ones."""
         if self._lp is None:
             return self.supports
         v, _ = self._lp.multipliers
-        return self.supports[(self._lp.surplus < SLACK) | (v > 1e-3 * self._lp.unit)]
+        return self.supports[(self._lp.surplus < SLACK) | (v > NOT_ZERO * self._lp.unit)]
 
-    def _find(self, stop: Callable[[], object], on_rules: Callable[[list[Array]], None]) -> NDArray[np.intp]:
+    def _find(self, stop: Callable[[], object], on_rules: Callable[[list[Array]], None]) -> Positions:
         """Supports that the cover misses: from the pool, and new ones."""
-        n, at_most, most = self.data.n, max(50, NEW_SUPPORTS * self.data.n), MOST_LOOKS * self._fewest
+        n, at_most, most = self.data.n, max(FEWEST_SUPPORTS, NEW_SUPPORTS * self.data.n), MOST_LOOKS * self._fewest
         back = self.master.missed(self.cover, self.supports, at_most)
         while True:
             looks = self.looks
@@ -121,7 +142,7 @@ class RootCuts:
             if len(new) or len(back) or looks == most or stop():
                 return np.concatenate([back, self.master.remember(new)])
 
-    def _load(self, supports: NDArray[np.intp]) -> None:
+    def _load(self, supports: Positions) -> None:
         self.supports = supports = supports[~np.isin(supports, self.master.refused)]
         members = self.master.pool[supports]
         self._covered = np.unique(members.indices)
@@ -139,7 +160,7 @@ class RootCuts:
         self.cover = np.zeros(self.data.n)
         self._solved = False
 
-    def _tightest(self) -> NDArray[np.intp]:
+    def _tightest(self) -> Positions:
         """The supports that a simplex needs to start near this LP's optimum."""
         if self._lp is None:
             return self.supports

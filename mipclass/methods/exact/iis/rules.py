@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....arrays import Array
+from ....arrays import Array, Mask
 from .cover import CoverData
 
 NO_ROOM = 1e-9
-GRID = 64.0  # rules without room are looked for among multiples of 1/64, whose products with short numbers are exact
+"""A best t (relative to the length of the rows) up to which the rules form a face without interior."""
+
+DIGITS = (9, 6)
+"""Decimal places to which a rule is also rounded; shorter numbers often satisfy rows exactly."""
+
+GRID = 64.0
+"""Rules without room are looked for among multiples of 1/64, whose products with short numbers are exact in float64."""
+
 REACH = 4.0
+"""Distance from the LP's rule, per coordinate, within which they are looked for."""
+
 GRID_NODES, GRID_SECONDS = 200, 1.0
+"""Limits of the small integer program that looks for them."""
 
 
-def widest_rules(data: CoverData, right: NDArray[np.bool_]) -> list[Array]:
+def widest_rules(data: CoverData, right: Mask) -> list[Array]:
     """Rules that get the given points right with room to spare, by an LP, and the same in fewer digits; none when there is none.
 
     Maximise t subject to  z_i.W >= margin + t |z_i|  for the right points and  a_k.W >= c_k  for the side rows. With a margin the best
@@ -33,13 +42,13 @@ def widest_rules(data: CoverData, right: NDArray[np.bool_]) -> list[Array]:
     if found.status != 0 or found.x is None:
         return []
     W = np.asarray(data.map @ found.x[:-1])
-    rules = [W, np.round(W, 9), np.round(W, 6)]
+    rules = [W, *(np.round(W, digits) for digits in DIGITS)]
     if data.margin and found.x[-1] <= NO_ROOM:
         rules += _grid_rule(data, right, W)
     return rules
 
 
-def _grid_rule(data: CoverData, right: NDArray[np.bool_], near: Array) -> list[Array]:
+def _grid_rule(data: CoverData, right: Mask, near: Array) -> list[Array]:
     """W = K / GRID with whole K that gets the points right, by a small integer program; empty when none is found.
 
     K is held within REACH of a given rule: over unbounded integers the solver may take all memory.

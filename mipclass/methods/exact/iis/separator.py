@@ -33,6 +33,9 @@ FLATTEST, MOST_RAISED = 0.03, 30.0
 LOOKS_BETWEEN_STOPS = 200
 """Walks between two questions whether to stop."""
 
+SMALLEST = 1e-300
+"""Least divisor: rows of zeros stay zero."""
+
 NOT_ZERO = 1e-9
 """Basic variables below this are rounding."""
 
@@ -47,7 +50,7 @@ class Separator:
         self.rng = np.random.default_rng(seed)
         rows = [*(data.Z @ data.map), *(a @ data.map for a, _ in data.sides)]
         ends = [1.0] * data.n + [c for _, c in data.sides]
-        size = np.array([max(float(np.linalg.norm(row)), 1e-300) for row in rows])
+        size = np.array([max(float(np.linalg.norm(row)), SMALLEST) for row in rows])
         # The last equation fixes the scale of u. In the scale-free case any positive weights do; with a margin it is the right-hand side.
         last = np.asarray(ends) / (size if data.margin else np.where(np.arange(len(rows)) < data.n, 1.0, size))
         A = np.ascontiguousarray(np.column_stack([np.asarray(rows) / size[:, None], last]))
@@ -107,7 +110,9 @@ class Separator:
             supports, _, W = self.minimise(cost, cover, VIOLATED)
             found.update(dict.fromkeys(supports))
             rules.append(W)
-            if len(found) >= enough or (stop is not None and k % LOOKS_BETWEEN_STOPS == LOOKS_BETWEEN_STOPS - 1 and stop()):
+            if len(found) >= enough or (
+                stop is not None and k % LOOKS_BETWEEN_STOPS == LOOKS_BETWEEN_STOPS - 1 and stop()
+            ):
                 break
         return list(found), rules
 
