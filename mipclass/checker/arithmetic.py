@@ -7,6 +7,7 @@ import binascii
 import zlib
 from collections.abc import Sequence
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,14 @@ class Rejected(Exception):
 
 
 def field(content: Any, name: str, place: str) -> Any:
+    """The entry of that name; Rejected when it is missing."""
     if not isinstance(content, dict) or name not in content:
         raise Rejected(place, f"the entry {name!r} is missing")
     return content[name]
 
 
 def whole(value: Any, place: str) -> int:
+    """A whole number, which a boolean is not; Rejected otherwise."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise Rejected(place, f"expected a whole number, got {value!r}")
     return value
@@ -44,12 +47,14 @@ def rational(text: Any, place: str) -> Fraction:
 
 
 def rationals(values: Any, length: int, place: str) -> list[Fraction]:
+    """A list of so many numbers as fractions; Rejected otherwise."""
     if not isinstance(values, list) or len(values) != length:
         raise Rejected(place, f"expected a list of {length} numbers")
     return [rational(value, place) for value in values]
 
 
 def whole_list(values: Any, place: str) -> list[int]:
+    """A list of whole numbers; Rejected otherwise."""
     if not isinstance(values, list):
         raise Rejected(place, "expected a list of whole numbers")
     return [whole(value, place) for value in values]
@@ -79,14 +84,8 @@ def integer_rows(rows: Sequence[Sequence[Fraction]]) -> list[list[int]]:
     for row in rows:
         for value in row:
             if scale % value.denominator:
-                scale = scale * value.denominator // _gcd(scale, value.denominator)
+                scale = lcm(scale, value.denominator)
     return [[int(value * scale) for value in row] for row in rows]
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
 
 
 def exact_rank(rows: Sequence[Sequence[int]]) -> int:

@@ -18,13 +18,19 @@ import numpy as np
 from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, unpack, whole, whole_list
 from .iis import check_cover
 
-LARGEST = 2**62  # weights and bounds up to here add up in 64 bits
-MOST_NESTED = 16  # lemmas in lemmas: each lies in a smaller space, and the largest has 16 dimensions
+LARGEST = 2**62
+"""Weights and bounds below this add up in 64 bits."""
+
+MOST_COLUMNS = 16
+"""Dimensions of a box, at most: the kernel's sums stay inside 64 bits up to here (see `box_kernel`)."""
+
+MOST_NESTED = 16
+"""Lemmas inside lemmas: each lies in a smaller space, and the largest has MOST_COLUMNS dimensions."""
+
+Vectors = Sequence[Sequence[Fraction]]
 
 
-def check_box(
-    proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], place: str, nested: int = 0
-) -> tuple[int, int]:
+def check_box(proof: Any, rows: Vectors, weights: Sequence[int], place: str, nested: int = 0) -> tuple[int, int]:
     """(bound, nodes) of a proof that holds; Rejected otherwise."""
     from . import box_kernel as kernel
 
@@ -33,11 +39,22 @@ def check_box(
         return bound, 0  # costs are not negative: nothing to prove
     if bound > sum(weights) or sum(weights) >= LARGEST or nested > MOST_NESTED:
         raise Rejected(place, f"its bound or its weights are too large, or it is nested deeper than {MOST_NESTED}")
+    points, half_errors = _round(_mapped(proof, rows, place), kernel.POINT_BITS, place)
+    lemmas, nodes = _lemmas(proof, rows, weights, place, nested)
+    cloud = kernel.Cloud(points, half_errors, np.array(weights, dtype=np.int64))
+    code, node = kernel.walk(cloud, bound, _stream(proof, place), lemmas)
+    if code != kernel.OK:
+        raise Rejected(f"{place}, node {node}", _REASONS[code].format(bound=bound))
+    return bound, nodes + int(node)
+
+
+def _mapped(proof: Any, rows: Vectors, place: str) -> list[list[int]]:
+    """The rows times the map M, as integers up to one factor; Rejected unless V = all of the cube reaches every pattern of signs."""
     width = len(rows[0]) if rows else 0
     columns = whole(field(proof, "columns", place), place)
     entries = field(proof, "map", place)
-    if not 1 <= columns <= 16 or not isinstance(entries, list) or len(entries) != width * columns:
-        raise Rejected(place, f"the map must have {width} rows and 1 to 16 columns")
+    if not 1 <= columns <= MOST_COLUMNS or not isinstance(entries, list) or len(entries) != width * columns:
+        raise Rejected(place, f"the map must have {width} rows and 1 to {MOST_COLUMNS} columns")
     flat = [rational(value, f"{place}, map") for value in entries]
     M = integer_rows([flat[k * columns : (k + 1) * columns] for k in range(width)])
     Z = integer_rows(rows)
@@ -47,7 +64,12 @@ def check_box(
         raise Rejected(place, f"the map's image of the rows does not have rank {columns}")
     if columns < width and exact_rank(Z) != columns:
         raise Rejected(place, f"the rows do not have rank {columns}, so the map misses rules")
-    points, half_errors = _round(images, kernel.POINT_BITS, place)
+    return images
+
+
+def _lemmas(proof: Any, rows: Vectors, weights: Sequence[int], place: str, nested: int) -> tuple[Any, int]:
+    """The lemmas as the kernel reads them, each of them checked, and the nodes of their trees."""
+    from .box_kernel import Lemmas
 
     lemmas = field(proof, "lemmas", place)
     if not isinstance(lemmas, list):
@@ -72,32 +94,23 @@ def check_box(
         members += chosen
         starts.append(len(members))
         values.append(value)
+    return Lemmas(*(np.array(part, dtype=np.int64) for part in (starts, members, values))), nodes
+
+
+def _stream(proof: Any, place: str) -> Any:
+    """The nodes of the tree in preorder, as the kernel reads them."""
+    from .box_kernel import Stream
 
     tree = field(proof, "tree", place)
-    ops = unpack(field(tree, "ops", place), "u1", f"{place}, ops").astype(np.int64)
-    counts = unpack(field(tree, "counts", place), "u1", f"{place}, counts").astype(np.int64)
-    first = unpack(field(tree, "first", place), "i4", f"{place}, first").astype(np.int64)
-    second = unpack(field(tree, "second", place), "i4", f"{place}, second").astype(np.int64)
-    mix = unpack(field(tree, "mix", place), "u1", f"{place}, mix").astype(np.int64)
-    leaves = unpack(field(tree, "lemmas", place), "i4", f"{place}, lemmas").astype(np.int64)
+
+    def numbers(name: str, kind: str) -> Any:
+        return unpack(field(tree, name, place), kind, f"{place}, {name}").astype(np.int64)
+
+    ops, counts, leaves = numbers("ops", "u1"), numbers("counts", "u1"), numbers("lemmas", "i4")
+    first, second, mix = numbers("first", "i4"), numbers("second", "i4"), numbers("mix", "u1")
     if len(counts) != len(ops) or not len(first) == len(second) == len(mix) == int(counts.sum()):
         raise Rejected(place, "the arrays of the tree do not fit together")
-    code, node = kernel.walk(
-        points,
-        half_errors,
-        np.array(weights, dtype=np.int64),
-        bound,
-        ops,
-        counts,
-        np.column_stack([first, second, mix]),
-        leaves,
-        np.array(starts, dtype=np.int64),
-        np.array(members, dtype=np.int64),
-        np.array(values, dtype=np.int64),
-    )
-    if code != kernel.OK:
-        raise Rejected(f"{place}, node {node}", _REASONS[code].format(bound=bound))
-    return bound, nodes + int(node)
+    return Stream(ops, counts, np.column_stack([first, second, mix]), leaves)
 
 
 _REASONS = (

@@ -6,12 +6,41 @@ largest number met is 128 * 2^21 * 2^20 * 16 = 2^52, far inside 64 bits.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 GRID_BITS = 20
 POINT_BITS = 21
+WITH_LEMMA = 254  # op of a leaf that a lemma settles
 OK, BAD_STREAM, BAD_AXIS, BAD_PAIR, NOT_LOOSE, NO_CONFLICT, TOO_LOW, BAD_LEMMA = range(8)
+
+
+class Cloud(NamedTuple):
+    """Whole-numbered points, whether each was rounded (1) or not (0), and their weights."""
+
+    points: np.ndarray
+    half_errors: np.ndarray
+    weights: np.ndarray
+
+
+class Stream(NamedTuple):
+    """A tree in preorder over the 2r faces: each node's op (0 leaf, 254 leaf with a lemma, 1 + k halves coordinate k), its number
+    of new conflicts, the conflicts (i, j, m) in order, and the lemma of each leaf that has one."""
+
+    ops: np.ndarray
+    counts: np.ndarray
+    pairs: np.ndarray
+    lemmas: np.ndarray
+
+
+class Lemmas(NamedTuple):
+    """rows[starts[k] : starts[k + 1]] cost at least bounds[k], whatever V is."""
+
+    starts: np.ndarray
+    rows: np.ndarray
+    bounds: np.ndarray
 
 
 @njit(cache=True)
@@ -25,6 +54,7 @@ def _highest(vector: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
 
 @njit(cache=True)
 def _lowest(vector: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
+    """min of vector.V over the box low <= V <= high."""
     total = 0
     for k in range(vector.shape[0]):
         total += vector[k] * low[k] if vector[k] > 0 else vector[k] * high[k]
@@ -140,24 +170,54 @@ def _dissolve(point: int, held: np.ndarray, count: int, spare: np.ndarray) -> tu
 
 
 @njit(cache=True)
-def walk(
-    points: np.ndarray,
-    half_errors: np.ndarray,
-    weights: np.ndarray,
-    target: int,
-    ops: np.ndarray,
-    counts: np.ndarray,
-    pairs: np.ndarray,
-    lemma_of_leaf: np.ndarray,
-    lemma_start: np.ndarray,
-    lemma_rows: np.ndarray,
-    lemma_bounds: np.ndarray,
-) -> tuple[int, int]:
-    """(OK, nodes) or (what is wrong, the node where).
+def _add_conflicts(
+    cloud: Cloud, pairs: np.ndarray, low: np.ndarray, high: np.ndarray, is_loose: np.ndarray, spare: np.ndarray,
+    held: np.ndarray, count: int, mixed: np.ndarray,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Hold the new conflicts `pairs` of a box besides the first `count`; (OK or what is wrong, how many are held, value gained).
 
-    `half_errors[i]` is 1 when point i was rounded. A node is: its op (0 leaf, 254 leaf with a lemma, 1 + k halves coordinate k), and
-    `counts` new conflicts.
+    A point whose weight is used up leaves its present partners for the new one.
     """
+    n = cloud.points.shape[0]
+    gained = 0
+    for x in range(pairs.shape[0]):
+        i, j, m = pairs[x, 0], pairs[x, 1], pairs[x, 2]
+        if count >= held.shape[0]:
+            return BAD_STREAM, count, gained
+        if i < 0 or j < 0 or i >= n or j >= n or i == j or m < 1 or m > 127:
+            return BAD_PAIR, count, gained
+        if not is_loose[i] or not is_loose[j]:
+            return NOT_LOOSE, count, gained
+        if not _conflicts(cloud.points, cloud.half_errors, i, j, m, low, high, mixed):
+            return NO_CONFLICT, count, gained
+        for point in (i, j):
+            if spare[point] == 0:
+                count, value = _dissolve(point, held, count, spare)
+                gained -= value
+        value = min(spare[i], spare[j])
+        spare[i] -= value
+        spare[j] -= value
+        gained += value
+        held[count, 0], held[count, 1], held[count, 2] = i, j, value
+        count += 1
+    return OK, count, gained
+
+
+@njit(cache=True)
+def _lemma_value(cloud: Cloud, lemmas: Lemmas, which: int, low: np.ndarray, high: np.ndarray) -> int:
+    """What a lemma adds to the lost points of a box; -1 when it does not exist or counts a lost point."""
+    if which < 0 or which >= lemmas.bounds.shape[0]:
+        return -1
+    for i in lemmas.rows[lemmas.starts[which] : lemmas.starts[which + 1]]:
+        if _is_lost(cloud.points[i], cloud.half_errors[i], low, high):
+            return -1
+    return max(lemmas.bounds[which], 0)
+
+
+@njit(cache=True)
+def walk(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas) -> tuple[int, int]:
+    """(OK, nodes) or (what is wrong, the node where)."""
+    points, half_errors, weights = cloud.points, cloud.half_errors, cloud.weights
     n, r = points.shape
     deepest = (r - 1) * GRID_BITS  # a side of 2^21 is halved while it is at least 4 wide: 20 times
     low = np.zeros((deepest + 1, r), np.int64)
@@ -172,8 +232,7 @@ def walk(
     is_loose = np.zeros(n, np.bool_)
     spare = np.zeros(n, np.int64)  # weight that no conflict uses
     mixed = np.zeros(r, np.int64)
-    everything = np.arange(n)
-    nothing = np.zeros((0, 3), np.int64)
+    everything, nothing = np.arange(n), np.zeros((0, 3), np.int64)
     node = at_pair = at_leaf = 0
     for face in range(2 * r):
         level = 0
@@ -189,54 +248,34 @@ def walk(
                 level += 1
                 turn[level] = 0
                 continue
-            if node >= ops.shape[0]:
+            if node >= stream.ops.shape[0] or at_pair + stream.counts[node] > stream.pairs.shape[0]:
                 return BAD_STREAM, node
-            box_low, box_high, mine = low[level], high[level], held[level]
+            box_low, box_high = low[level], high[level]
             above = everything if level == 0 else loose[level - 1, : n_loose[level - 1]]
             more, n_loose[level] = _sort_out(
                 points, half_errors, weights, box_low, box_high, above, loose[level], is_loose, spare
             )
             lost[level] = more + (0 if level == 0 else lost[level - 1])
             conflicts_above = nothing if level == 0 else held[level - 1, : n_held[level - 1]]
-            count, value = _inherit(conflicts_above, mine, is_loose, spare)
-            bound = lost[level] + value
-            for _ in range(counts[node]):
-                if at_pair >= pairs.shape[0] or count >= 2 * n:
-                    return BAD_STREAM, node
-                i, j, m = pairs[at_pair, 0], pairs[at_pair, 1], pairs[at_pair, 2]
-                at_pair += 1
-                if i < 0 or j < 0 or i >= n or j >= n or i == j or m < 1 or m > 127:
-                    return BAD_PAIR, node
-                if not is_loose[i] or not is_loose[j]:
-                    return NOT_LOOSE, node
-                if not _conflicts(points, half_errors, i, j, m, box_low, box_high, mixed):
-                    return NO_CONFLICT, node
-                # A point whose weight is used up leaves its present partners for the new one.
-                for point in (i, j):
-                    if spare[point] == 0:
-                        count, value = _dissolve(point, mine, count, spare)
-                        bound -= value
-                value = min(spare[i], spare[j])
-                spare[i] -= value
-                spare[j] -= value
-                bound += value
-                mine[count, 0], mine[count, 1], mine[count, 2] = i, j, value
-                count += 1
-            n_held[level] = count
-
-            op = ops[node]
+            count, value = _inherit(conflicts_above, held[level], is_loose, spare)
+            pairs = stream.pairs[at_pair : at_pair + stream.counts[node]]
+            at_pair += stream.counts[node]
+            code, n_held[level], gained = _add_conflicts(
+                cloud, pairs, box_low, box_high, is_loose, spare, held[level], count, mixed
+            )
+            if code != OK:
+                return code, node
+            bound = lost[level] + value + gained
+            op = stream.ops[node]
             node += 1
-            if op == 254:
-                if at_leaf >= lemma_of_leaf.shape[0]:
+            if op == WITH_LEMMA:
+                if at_leaf >= stream.lemmas.shape[0]:
                     return BAD_STREAM, node - 1
-                which = lemma_of_leaf[at_leaf]
-                at_leaf += 1
-                if which < 0 or which >= lemma_bounds.shape[0]:
+                value = _lemma_value(cloud, lemmas, stream.lemmas[at_leaf], box_low, box_high)
+                if value < 0:
                     return BAD_LEMMA, node - 1
-                for i in lemma_rows[lemma_start[which] : lemma_start[which + 1]]:
-                    if _is_lost(points[i], half_errors[i], box_low, box_high):
-                        return BAD_LEMMA, node - 1  # counted among the lost already
-                bound = lost[level] + lemma_bounds[which]
+                at_leaf += 1
+                bound = lost[level] + value
             elif op > 0:
                 k = op - 1
                 if k >= r or box_high[k] - box_low[k] < 4 or level == deepest:
@@ -247,6 +286,6 @@ def walk(
             if bound < target:
                 return TOO_LOW, node - 1
             level -= 1
-    if node != ops.shape[0] or at_pair != pairs.shape[0] or at_leaf != lemma_of_leaf.shape[0]:
+    if node != stream.ops.shape[0] or at_pair != stream.pairs.shape[0] or at_leaf != stream.lemmas.shape[0]:
         return BAD_STREAM, node
     return OK, node

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, field, integer_rows, unpack, unpack_hex, whole
-from .problem import ExactProblem, ProofRows, check_rows
+from .problem import ExactProblem, ProofRows, Row, check_rows
 
 
 def check_iis(lower: Any, problem: ExactProblem) -> tuple[Fraction, int]:
@@ -76,7 +77,7 @@ def _check_supports(
     return found
 
 
-def _limits(problem: ExactProblem, rows: ProofRows) -> list[tuple[list[Fraction], Fraction]]:
+def _limits(problem: ExactProblem, rows: ProofRows) -> list[Row]:
     """Limits over the proof's rows: coefficients of equal points with equal labels add."""
     found = []
     for coefficients, at_most in problem.limits:
@@ -90,14 +91,17 @@ def _limits(problem: ExactProblem, rows: ProofRows) -> list[tuple[list[Fraction]
     return found
 
 
-def _check_tree(
-    proof: Any,
-    weights: Sequence[int],
-    members: list[list[int]],
-    limits: list[tuple[list[Fraction], Fraction]],
-    *,
-    within: str,
-) -> tuple[int, int]:
+@dataclass(frozen=True)
+class CoverTree:
+    """A tree in preorder (the point each node splits on, -1 for a leaf) and, leaf by leaf, its multipliers over `scale`."""
+
+    scale: int
+    points: list[int]
+    leaves: list[tuple[list[int], list[int], list[int]]]
+    """Numbers of the supports used, their multipliers V, and the multipliers mu of the limits."""
+
+
+def _read_tree(proof: Any, n_limits: int, within: str) -> CoverTree:
     place = f"{within}tree"
     scale = whole(field(proof, "scale", place), f"{within}scale")
     if scale < 1:
@@ -108,15 +112,33 @@ def _check_tree(
     ids = unpack(field(tree, "supports", place), "i4", place).tolist()
     V = unpack(field(tree, "v", place), "i8", place).tolist()
     mus = unpack(field(tree, "mu", place), "i8", place).tolist()
-    leaves = sum(1 for point in points if point < 0)
-    if len(counts) != leaves or any(c < 0 for c in counts) or not len(ids) == len(V) == sum(counts):
+    count = sum(1 for point in points if point < 0)
+    if len(counts) != count or any(c < 0 for c in counts) or not len(ids) == len(V) == sum(counts):
         raise Rejected(place, "its arrays do not fit together")
-    if len(mus) != leaves * len(limits):
+    if len(mus) != count * n_limits:
         raise Rejected(place, "there must be one multiplier for each limit at each leaf")
+    leaves, at = [], 0
+    for leaf, size in enumerate(counts):
+        leaves.append((ids[at : at + size], V[at : at + size], mus[leaf * n_limits : (leaf + 1) * n_limits]))
+        at += size
+    return CoverTree(scale, points, leaves)
+
+
+def _check_tree(
+    proof: Any,
+    weights: Sequence[int],
+    members: list[list[int]],
+    limits: list[Row],
+    *,
+    within: str,
+) -> tuple[int, int]:
+    """(least bound of the leaves, nodes); Rejected when the tree leaves out a rule or a leaf's multipliers prove nothing."""
+    tree = _read_tree(proof, len(limits), within)
+    points = tree.points
     n = len(weights)
     called = np.zeros(n, dtype=np.int8)  # +1 wrong, -1 right on the way to the present node
     pending: list[tuple[int, int, bool]] = [(-1, 0, False)]  # (point to call, how, is it to be taken back)
-    node = leaf = at = 0
+    node = leaf = 0
     bound: int | None = None
     while pending:
         point, how, take_back = pending.pop()
@@ -137,21 +159,9 @@ def _check_tree(
                 )
             pending += [(branch, -1, False), (branch, 1, False)]
             continue
-        mu = mus[leaf * len(limits) : (leaf + 1) * len(limits)]
-        value = _leaf_value(
-            weights,
-            members,
-            limits,
-            scale,
-            called,
-            ids[at : at + counts[leaf]],
-            V[at : at + counts[leaf]],
-            mu,
-            f"{within}node {node - 1}",
-        )
-        at += counts[leaf]
+        value = _leaf_value(weights, members, limits, tree.scale, called, tree.leaves[leaf], f"{within}node {node - 1}")
         leaf += 1
-        rounded = ceil(value / scale)
+        rounded = ceil(value / tree.scale)
         bound = rounded if bound is None else min(bound, rounded)
     if node != len(points) or bound is None:
         raise Rejected(f"{within}node {node}", "the tree ends too late")
@@ -161,14 +171,14 @@ def _check_tree(
 def _leaf_value(
     weights: Sequence[int],
     members: list[list[int]],
-    limits: list[tuple[list[Fraction], Fraction]],
+    limits: list[Row],
     scale: int,
     called: Any,
-    ids: list[int],
-    V: list[int],
-    mu: list[int],
+    leaf: tuple[list[int], list[int], list[int]],
     where: str,
 ) -> Fraction:
+    """The bound that the multipliers of a leaf give, times `scale`."""
+    ids, V, mu = leaf
     if any(value < 0 for value in V) or any(value < 0 for value in mu):
         raise Rejected(where, "a multiplier is negative")
     if not all(0 <= number < len(members) for number in ids):

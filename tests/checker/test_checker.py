@@ -195,9 +195,9 @@ def test_a_new_conflict_of_a_used_point_dissolves_the_old_one():
         nothing, ones = np.zeros(0, np.int64), np.ones(4, np.int64)
         counts = np.array([len(pairs), len(pairs), 0, 0])
         table = np.array(2 * pairs, dtype=np.int64).reshape(-1, 3)
-        return box_kernel.walk(
-            points, 0 * ones, ones, target, walls, counts, table, nothing, np.zeros(1, np.int64), nothing, nothing
-        )
+        cloud = box_kernel.Cloud(points, 0 * ones, ones)
+        lemmas = box_kernel.Lemmas(np.zeros(1, np.int64), nothing, nothing)
+        return box_kernel.walk(cloud, target, box_kernel.Stream(walls, counts, table, nothing), lemmas)
 
     assert walk(2, [(0, 2, 64), (1, 3, 64)]) == (box_kernel.OK, 4)
     assert walk(2, [(0, 2, 64), (0, 3, 64), (1, 2, 64)]) == (box_kernel.OK, 4)
