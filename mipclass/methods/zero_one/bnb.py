@@ -27,6 +27,7 @@ from ...modelling.model import Model
 from ...protocol.hooks import Hooks
 from ...protocol.options import Option, number, one_of, optional
 from ...protocol.result import Status
+from ...protocol.run import Event
 from ...tree import FREE, Incumbent, Rules, search
 from ...tree.rules import Decisions, as_hooks
 from ..base import Refusal
@@ -222,11 +223,13 @@ class BranchAndBound(PlainZeroOne):
             start = swap_search(data, start, task.rng, steps=FIRST_SWAPS, stop=run.stop).w
         first = _incumbent(data, start)
         task.tell(first.objective)
-        inner = run.inner(gap=run.gap)
-        inner.callback = lambda event: task.tell(event.objective, lower=event.bound, nodes=event.nodes)
+
+        def forward(event: Event) -> None:
+            task.tell(event.objective, lower=event.bound, nodes=event.nodes)
+
         got = search(
             rules,
-            inner,
+            run.inner(gap=run.gap, callback=forward),
             first=first,
             order=run.options["order"],
             node_limit=run.options["nodes"],
