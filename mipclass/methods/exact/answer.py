@@ -60,8 +60,7 @@ def answer(
     loss = None if rule is None else form.exact_loss(*rule)
     attached = None
     if run.options.get("certificate", True):
-        classes = form.problem.classes
-        positive = "larger" if classes[1] == np.unique(classes)[1] else "smaller"
+        positive = "larger" if form.problem.data.positive_is_larger else "smaller"
         attached = certificate(form.X, form.y, form.statement, rule=rule, loss=loss, lower=lower, positive=positive)
     said: dict[str, Any] = {"nodes": nodes, "certificate": attached, "extra": dict(extra or {})}
     if infeasible:
