@@ -51,6 +51,18 @@ class Receipt(ABC):
     def back(self, answer: Answer) -> Answer:
         """The answer about the original program from an answer about the reduced one."""
 
+    @abstractmethod
+    def forward_row(self, coefficients: Array) -> Array:
+        """a' with a'.x' = a.x for every point x' of the reduced program and its point x of the original."""
+
+    @abstractmethod
+    def back_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """Bounds of the original columns that follow from bounds of the reduced ones, infinite where none do."""
+
+    @abstractmethod
+    def forward_bounds(self, columns: Index, lower: Array, upper: Array) -> tuple[Index, Array, Array]:
+        """Bounds of some original columns as bounds of the reduced ones; those that would be rows are left out."""
+
 
 class Reduction(ABC):
     """One reformulation."""
@@ -106,6 +118,18 @@ class Extended(Receipt):
             column_duals=self._columns(answer.column_duals),
             ray=self._rows(answer.ray),
         )
+
+    def forward_row(self, coefficients: Array) -> Array:
+        """The row with zeros for the new columns."""
+        return np.concatenate([coefficients, np.zeros(len(self.new_columns))])
+
+    def back_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """The bounds of the original columns."""
+        return lower[: self.n_columns], upper[: self.n_columns]
+
+    def forward_bounds(self, columns: Index, lower: Array, upper: Array) -> tuple[Index, Array, Array]:
+        """The bounds as they are."""
+        return columns, lower, upper
 
     def _columns(self, values: Array | None) -> Array | None:
         return None if values is None else values[: self.n_columns]

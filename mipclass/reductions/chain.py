@@ -61,6 +61,22 @@ class ChainReceipt(Receipt):
         """The answer about the original program from an answer about the program after all steps."""
         return reduce(lambda got, step: step.back(got), reversed(self.steps), answer)
 
+    def forward_row(self, coefficients: Array) -> Array:
+        """The row through all steps."""
+        return reduce(lambda row, step: step.forward_row(row), self.steps, coefficients)
+
+    def back_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """The bounds back through all steps."""
+        for step in reversed(self.steps):
+            lower, upper = step.back_bounds(lower, upper)
+        return lower, upper
+
+    def forward_bounds(self, columns: Index, lower: Array, upper: Array) -> tuple[Index, Array, Array]:
+        """The bounds through all steps."""
+        for step in self.steps:
+            columns, lower, upper = step.forward_bounds(columns, lower, upper)
+        return columns, lower, upper
+
 
 def road_to(features: frozenset[Feature], basis: sp.csr_array | None = None) -> Chain:
     """The reductions that a program needs before a solver or a language with these features takes it.

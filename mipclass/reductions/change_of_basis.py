@@ -94,3 +94,19 @@ class BasisReceipt(Receipt):
             column_duals=column_duals,
             ray=None if answer.ray is None else answer.ray[: self.n_rows],
         )
+
+    def forward_row(self, coefficients: Array) -> Array:
+        """T'a."""
+        return np.asarray(self.T.T @ coefficients)
+
+    def back_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """Bounds of simple columns in the original units; none of composite columns."""
+        ends = lower * self.units, upper * self.units
+        return np.where(self.simple, np.minimum(*ends), -np.inf), np.where(self.simple, np.maximum(*ends), np.inf)
+
+    def forward_bounds(self, columns: Index, lower: Array, upper: Array) -> tuple[Index, Array, Array]:
+        """Bounds of simple columns divided by the units; those of composite columns would be rows."""
+        kept = self.simple[columns]
+        units = self.units[columns[kept]]
+        ends = lower[kept] / units, upper[kept] / units
+        return columns[kept], np.minimum(*ends), np.maximum(*ends)

@@ -13,6 +13,7 @@ from ..protocol.result import Claim, Outcome, Status, Values, relative_gap
 from ..protocol.run import Run
 from ..reductions.base import Answer, Receipt
 from ..reductions.chain import road_to
+from ..reductions.hooks_along import hooks_along
 from .capabilities import solvers
 
 RECOUNT_TOLERANCE = 1e-6
@@ -26,6 +27,8 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     missing = reduced.needs - backend.features
     if missing:
         raise UnsupportedProgramError(_cannot(problem, backend, reduced, missing))
+    if run.options.get("hooks") is not None:
+        run.options = run.options | {"hooks": hooks_along(run.options["hooks"], receipt)}
     start = None if run.warm_start is None else receipt.forward(problem.encode(run.warm_start))
     solution = _brought_back(backend.solve(reduced, run, start), receipt)
     return _outcome(problem, program, solution, run.gap)
