@@ -1,7 +1,7 @@
-"""Walks a box tree in 64-bit integers and says whether every leaf reaches its bound.
+"""Walks through the tree of a box proof in 64-bit integers and says whether the bound of every leaf reaches the target.
 
-Points are integer vectors of at most 2^21 in each coordinate, known up to err/2 there; boxes have corners on the grid of 2^-20. The
-largest number met is 128 * 2^21 * 2^20 * 16 = 2^52, far inside 64 bits.
+Points are integer vectors of at most 2^21 per coordinate, exact up to half_error / 2; boxes have corners on the grid of 2^-20. A point
+is lost on a box when it is wrong all over it, and loose when it may be right or wrong there. The largest number that occurs is 128 * 2^21 * 2^20 * 16 = 2^52, far inside 64 bits.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _face(face: int, low: np.ndarray, high: np.ndarray) -> None:
 
 @njit(cache=True)
 def _half(low: np.ndarray, high: np.ndarray, level: int, k: int, upper: bool) -> None:
-    """Below the box at this level: its lower or upper half in coordinate k."""
+    """Write at level + 1 the lower or upper half in coordinate k of the box at `level`."""
     low[level + 1] = low[level]
     high[level + 1] = high[level]
     middle = (low[level, k] + high[level, k]) // 2
@@ -122,7 +122,7 @@ def _sort_out(
     is_loose: np.ndarray,
     spare: np.ndarray,
 ) -> tuple[int, int]:
-    """Of the points that may be either in the box above: (weight of those lost here, number of those still loose, which are listed)."""
+    """Of the points that are loose on the box above: (weight of those lost here, number of those still loose, which are listed)."""
     lost, count = 0, 0
     for i in above:
         is_loose[i] = False
@@ -153,7 +153,7 @@ def _inherit(above: np.ndarray, held: np.ndarray, is_loose: np.ndarray, spare: n
 
 @njit(cache=True)
 def _dissolve(point: int, held: np.ndarray, count: int, spare: np.ndarray) -> tuple[int, int]:
-    """Give up the conflicts of a point; (how many are left, the value given up)."""
+    """Give up the conflicts of a point; (number of conflicts left, sum of the values given up)."""
     given_up = 0
     x = 0
     while x < count:
@@ -216,7 +216,7 @@ def _lemma_value(cloud: Cloud, lemmas: Lemmas, which: int, low: np.ndarray, high
 
 @njit(cache=True)
 def walk(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas) -> tuple[int, int]:
-    """(OK, nodes) or (what is wrong, the node where)."""
+    """(OK, number of nodes), or (what is wrong, number of the node where it is)."""
     points, half_errors, weights = cloud.points, cloud.half_errors, cloud.weights
     n, r = points.shape
     deepest = (r - 1) * GRID_BITS  # a side of 2^21 is halved while it is at least 4 wide: 20 times
