@@ -2,8 +2,8 @@
 
     minimise over (w, b)   scale * sum_i weights_i [ t_i (w.x_i + b) <= 0 ]
 
-A form is matched once for a solve. What is dear (dense points, merged rows, whitened coordinates) is computed when it is
-first asked for, and kept.
+A form is matched once for a solve. What is expensive (dense points, merged rows, whitened coordinates) is computed when it
+is first asked for, and kept.
 """
 
 from __future__ import annotations

@@ -248,11 +248,14 @@ def prioritised_search(
         finished = search.unconfirmed == 0
     except _Stopped:
         finished = False
-    n, m = unit.shape
-    combinations = comb(n, max(m - 1, 0))
-    if not finished:
-        combinations = min(combinations, search.pencils * n // max(m - 1, 1))  # an estimate
+    combinations = _combinations(*unit.shape, None if finished else search.pencils)
     return EnumerationResult(best_w, best_loss, finished, search.pencils, combinations, search.unconfirmed)
+
+
+def _combinations(n: int, m: int, pencils: int | None) -> int:
+    """Combinations of D = m - 1 of n rows that so many pencils went through, an estimate; None: all of them."""
+    every = comb(n, max(m - 1, 0))
+    return every if pencils is None else min(every, pencils * n // max(m - 1, 1))
 
 
 def n_pencils(Z: Array) -> int:

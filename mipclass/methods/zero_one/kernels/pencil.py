@@ -22,6 +22,7 @@ from ....numeric.vectors import length, sort_by
 MOST_BINS = 256  # bins of the histogram; it stays in the first-level cache
 NO_RULE = (np.inf, 0.0, 0.0, 1.0)  # what `sweep` answers when nothing reaches the target
 SMALLEST = 1e-300  # least divisor: zero lengths give zero or a very large quotient instead of NaN
+NO_BREAKPOINT = 3.0  # beyond every breakpoint, which are between -1 and 1
 SAME_BREAKPOINT = 1e-11  # breakpoints closer than this are one: no rule is placed between them
 ON_ALL = 1e-10  # a row with |a| + |b| below this lies on every rule of the pencil (rows, w and u have length one)
 
@@ -104,6 +105,33 @@ def may_reach(sums: Array, k: int, loss: float, total: float, target: float) -> 
 
 
 @njit(cache=True)
+def following_breakpoints(n: int, n_bins: int, work: Work) -> tuple[Array, Index]:
+    """(the first breakpoint after each bin, the number of breakpoints in it).
+
+    The first breakpoint of all comes back at p + 2, where the last arc ends.
+    """
+    key, bins, _, _ = work
+    first = np.empty(n_bins)  # smallest breakpoint of each bin; NO_BREAKPOINT: none
+    for k in range(n_bins):
+        first[k] = NO_BREAKPOINT
+    count = np.zeros(n_bins, np.int64)
+    for i in range(n):
+        k = bins[i] >> 1
+        if k < n_bins:
+            count[k] += 1
+            first[k] = min(first[k], key[i])
+    following = np.empty(n_bins)
+    upcoming = NO_BREAKPOINT
+    for k in range(n_bins):
+        upcoming = min(upcoming, first[k])
+    upcoming += 2.0
+    for k in range(n_bins - 1, -1, -1):
+        following[k] = upcoming
+        upcoming = min(upcoming, first[k])
+    return following, count
+
+
+@njit(cache=True)
 def sweep_bins(
     b: Array,
     weights: Array,
@@ -118,26 +146,7 @@ def sweep_bins(
     key, bins, order, sums = work
     n = b.shape[0]
     n_bins = sums.shape[0] // 2 - 1
-    first = np.empty(n_bins)  # smallest breakpoint of each bin; 3: none
-    for k in range(n_bins):
-        first[k] = 3.0
-    count = np.zeros(n_bins, np.int64)
-    for i in range(n):
-        k = bins[i] >> 1
-        if k < n_bins:
-            count[k] += 1
-            first[k] = min(first[k], key[i])
-
-    # following[k]: the first breakpoint after bin k; the first of all comes back at p + 2, where the last arc ends.
-    following = np.empty(n_bins)
-    upcoming = 3.0
-    for k in range(n_bins):
-        upcoming = min(upcoming, first[k])
-    upcoming += 2.0
-    for k in range(n_bins - 1, -1, -1):
-        following[k] = upcoming
-        upcoming = min(upcoming, first[k])
-
+    following, count = following_breakpoints(n, n_bins, work)
     wanted = np.zeros(n_bins + 1, np.bool_)
     starts = np.zeros(n_bins + 1, np.int64)
     loss = loss_left
