@@ -248,7 +248,7 @@ def prioritised_search(
         finished = search.unconfirmed == 0
     except _Stopped:
         finished = False
-    combinations = _combinations(*unit.shape, None if finished else search.pencils)
+    combinations = _combinations(len(unit), unit.shape[1], None if finished else search.pencils)
     return EnumerationResult(best_w, best_loss, finished, search.pencils, combinations, search.unconfirmed)
 
 
