@@ -16,7 +16,7 @@ from .race import Race
 from .remote import RemoteIIS
 
 BOX_ALONE = 8
-"""Features up to which boxes alone are fastest, unless the loss is small."""
+"""Features up to which boxes need no help from infeasible subsystems, unless the loss is small."""
 
 SMALL_LOSS = 20
 """Loss up to which infeasible subsystems may prove it sooner than boxes, whatever the number of features."""

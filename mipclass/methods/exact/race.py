@@ -27,7 +27,7 @@ BEHIND = 8
 """A prover that is behind gets this fraction (one in so many) of the leader's looks."""
 
 LOOKS = {"box": 1, "iis": 24}
-"""Looks at the clock that take about the same time: a box search asks every 0.1 s, branch and cut after each LP."""
+"""Looks at the clock that take about the same time: a box search asks about every 0.1 s, branch and cut after each LP."""
 
 UNLIMITED = 10**9
 """Looks of a prover that runs alone: until it is done or a limit stops it."""

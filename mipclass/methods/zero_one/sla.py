@@ -30,7 +30,7 @@ CROWD = 1_000.0
 """Points (by weight) up to which the paper's constants are used as they are."""
 
 PIECE = 5e6
-"""Margins computed in one call of the compiled search, some 20 ms: between two calls the caller may stop it."""
+"""Margins computed in one call of the compiled search: between two calls the caller may stop it."""
 
 SLACK = 1e-12
 """K is multiplied step by step; rounding must not exclude the last one."""

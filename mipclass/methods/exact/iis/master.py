@@ -16,7 +16,7 @@ from .cover import CoverData
 from .separator import Support
 
 FEW_ROWS = 1200
-"""Rows up to which the LP is never purged: it is solved in milliseconds."""
+"""Rows up to which the LP is never purged."""
 
 GROWTH = 1.5
 """The LP is purged again once it has grown by this factor."""

@@ -20,7 +20,7 @@ from ....arrays import Array
 from ....numeric.blas import one_blas_thread
 
 MOST_STEPS = 60
-"""Interior-point steps of one LP, at most; some 20 are usual."""
+"""Interior-point steps of one LP, at most."""
 
 LARGE = 800
 """Points from which on a step takes so long that `stop` is asked after each; below that after every STEPS_BETWEEN."""

@@ -41,7 +41,7 @@ LOOKS = 25
 """Walks of the separating simplex for one fractional point."""
 
 DEEP = 0.9
-"""Fractional points are cut off only by supports whose cover is below this; shallower cuts slow SCIP's LPs down."""
+"""Fractional points are cut off only by supports whose cover is below this; shallower cuts would fill SCIP's LP."""
 
 WHOLE = 1e-6
 """Distance from whole numbers up to which a point counts as whole: SCIP's own integrality tolerance."""

@@ -19,7 +19,7 @@ from ....arrays import Array, Index
 from ....numeric.random import State, uniform
 from ....numeric.vectors import length, sort_by
 
-MOST_BINS = 256  # bins of the histogram; it stays in the first-level cache
+MOST_BINS = 256  # bins of the histogram, at most: two sums per bin, so that clearing and adding them up stays cheap
 NO_RULE = (np.inf, 0.0, 0.0, 1.0)  # what `sweep` answers when nothing reaches the target
 SMALLEST = 1e-300  # least divisor: zero lengths give zero or a very large quotient instead of NaN
 NO_BREAKPOINT = 3.0  # beyond every breakpoint, which are between -1 and 1
