@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..checks import is_number
 from ..errors import InvalidInputError
 from ..modelling.algebra import Rule
@@ -58,23 +58,25 @@ def robust_svm(
 
 
 def check_C(C: Any) -> None:
+    """Refuse a weight of the losses that is not a positive number."""
     if not is_number(C) or not 0 < C < np.inf:
         raise InvalidInputError(f"C, the weight of the losses, must be a positive number; got {C!r}.")
 
 
 @dataclass(frozen=True, eq=False)
 class ConditionalSVM(AsStated):
-    """See `conditional_svm`."""
+    """The primal conditional QP of `conditional_svm`."""
 
     X: Array
     y_pm1: Array
     C: Array
     theta: float
     s: float
-    outliers: NDArray[np.bool_]
+    outliers: Mask
     name: str = "conditional_svm"
 
     def program(self) -> Program:
+        """The QP as declared in the function of the same name."""
         builder = Builder(self.name)
         inliers, out = np.flatnonzero(~self.outliers), np.flatnonzero(self.outliers)
         Z = self.y_pm1[:, None] * self.X
@@ -92,12 +94,15 @@ class ConditionalSVM(AsStated):
         return builder.build()
 
     def decode(self, x: Array) -> Values:
+        """The named values of a solution of `program()`."""
         return {"w": self.program().split(x)["w"]}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """A partial start for `program()`; unknown columns are NaN."""
         return self.program().join({"w": values["w"]} if "w" in values else {})
 
     def recount(self, values: Mapping[str, Any]) -> float:
+        """The objective of the values, from the data."""
         w = np.asarray(values["w"], dtype=np.float64)
         m = self.y_pm1 * (self.X @ w)
         beyond = (1.0 - self.s) + self.theta * (self.s - m)
@@ -135,16 +140,17 @@ def conditional_svm(
 
 @dataclass(frozen=True, eq=False)
 class ConditionalDual(AsStated):
-    """See `conditional_dual`."""
+    """The dual conditional QP of `conditional_dual`."""
 
     Q: Array
     C: Array
     theta: float
     s: float
-    outliers: NDArray[np.bool_]
+    outliers: Mask
     name: str = "conditional_dual"
 
     def program(self) -> Program:
+        """The QP as declared in the function of the same name."""
         builder = Builder(self.name)
         inliers, out = np.flatnonzero(~self.outliers), np.flatnonzero(self.outliers)
         a = builder.variables("alpha", len(self.C), lower=np.where(self.outliers, -np.inf, 0.0), upper=self._upper())
@@ -162,12 +168,15 @@ class ConditionalDual(AsStated):
         return np.where(self.outliers, self.theta * self.C, np.inf)
 
     def decode(self, x: Array) -> Values:
+        """The named values of a solution of `program()`."""
         return {"alpha": self.program().split(x)["alpha"]}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
+        """A partial start for `program()`; unknown columns are NaN."""
         return self.program().join({"alpha": values["alpha"]} if "alpha" in values else {})
 
     def recount(self, values: Mapping[str, Any]) -> float:
+        """The objective of the values, from the data."""
         a = np.asarray(values["alpha"], dtype=np.float64)
         hinge = np.where(self.outliers, 0.0, np.minimum(a, self.C))
         linear = hinge.sum() + self.s * (a - hinge).sum()
@@ -203,7 +212,7 @@ def conditional_dual(
     return ConditionalDual(Q, float(C) * data.weights, float(theta), float(s), mask)
 
 
-def _mask(outliers: ArrayLike, n: int) -> NDArray[np.bool_]:
+def _mask(outliers: ArrayLike, n: int) -> Mask:
     mask = np.asarray(outliers)
     if mask.shape != (n,) or mask.dtype != bool:
         raise InvalidInputError(

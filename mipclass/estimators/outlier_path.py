@@ -11,21 +11,26 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..arrays import Array, Positions
+from ..arrays import Array, Mask, Positions
 from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError, MipclassWarning
 from ..methods.robust_svm.solution_path import OutlierPath
+from ..modelling.model import Model
 from ..models.robust_svm import check_C, robust_svm
 from ..models.rules import Kernel
+from ..protocol.result import Result
 from ..solving.driver import solve
 from .base import BinaryClassifier
 from .splits import row_hashes, split
 
 MOST_DENSE_ENTRIES = 500_000_000  # 4 GB; the path works on dense rows or on the kernel matrix
+SAME_ERRORS = 1e-12  # sums of weighted errors that differ by no more are equal but for rounding
+BLOCK_ENTRIES = 1 << 22  # scores computed at once along a path: 32 MB
+BELOW_ALL_MARGINS = -1e300  # a finite cut-off that no margin reaches, for the plain SVM at the start of an s path
 
 
 class OutlierPathSVC(BinaryClassifier):
-    """SVM with the loss [1 - m]_+ above the margin s and 1 - s + theta (s - m) below it, no worse for far outliers.
+    """SVM with the loss [1 - m]_+ for margins m >= s and 1 - s + theta (s - m) below: far outliers cost less than in an SVM.
 
     Minimise 1/2 |w|^2 + C sum_i loss(y_i f(x_i)). The path of local solutions from the plain SVM (theta = 1, or s below
     every margin) to full robustness (theta = 0 and s = 0) is computed exactly, and the value of theta or s with the fewest
@@ -64,7 +69,7 @@ class OutlierPathSVC(BinaryClassifier):
     """
 
     _sparse = True
-    result_: Any
+    result_: Result
 
     def __init__(
         self,
@@ -132,12 +137,13 @@ class OutlierPathSVC(BinaryClassifier):
             tried += [(cost, value, errors) for value, errors in _average(curves, falling=self.path == "theta")]
         self.validation_errors_ = tried
         fewest = min(errors for _, _, errors in tried)
-        best = [(cost, value) for cost, value, errors in tried if errors <= fewest + 1e-12]
+        best = [(cost, value) for cost, value, errors in tried if errors <= fewest + SAME_ERRORS]
         cost, value = best[len(best) // 2]  # the middle of the best stretch: its ends are where errors begin to rise
         training = order if self.refit or self.selection == "cv" else folds[0][0]
         return value, cost, training
 
     def _folds(self, X: Any, y: Any, weights: Array, order: Positions, seed: int) -> list[tuple[Positions, Positions]]:
+        """(training rows, held-out rows) of each split in which both classes can be trained on."""
         hashes = self._hashes(X)[order]
         groups = y[order]
         if self.selection == "validation":
@@ -166,9 +172,9 @@ class OutlierPathSVC(BinaryClassifier):
         """(values of the parameter, weighted errors on `held`) along the path fitted to `train`."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MipclassWarning)  # of candidates; the final fit may still warn
-            result = self._solve(X, y, weights, train, 0.0, cost)
+            model, result = self._solve(X, y, weights, train, 0.0, cost)
         path: OutlierPath = result.extra["path"]
-        rows = train[self._last_model.points.first]
+        rows = train[model.points.first]
         positive = y[held] == self.classes_[1]
         signs = np.where(positive, 1.0, -1.0)
         if self.kernel == "linear":
@@ -185,11 +191,10 @@ class OutlierPathSVC(BinaryClassifier):
     # ---- fitting -----------------------------------------------------------------------------------------------
 
     def _fit_rows(self, X: Any, y: Any, weights: Array, rows: Positions, value: float, cost: float) -> None:
+        """Fit to `rows` with the parameter at `value`, and set the fitted attributes."""
         if self.path == "s" and not np.isfinite(value):
-            value = -1e300
-        result = self._solve(X, y, weights, rows, value, cost)
-        model = self._last_model
-        del self._last_model
+            value = BELOW_ALL_MARGINS
+        model, result = self._solve(X, y, weights, rows, value, cost)
         self.result_ = result
         self.path_: OutlierPath = result.extra["path"]
         self.C_ = cost
@@ -208,28 +213,34 @@ class OutlierPathSVC(BinaryClassifier):
         elif self.kernel != "precomputed":
             self._support_points = X[self.support_]
 
-    def _solve(self, X: Any, y: Any, weights: Array, rows: Positions, value: float, cost: float) -> Any:
+    def _solve(
+        self, X: Any, y: Any, weights: Array, rows: Positions, value: float, cost: float
+    ) -> tuple[Model, Result]:
+        """The robust SVM of some rows, and its path to `value` of the moving parameter."""
         theta, s = (value, 0.0) if self.path == "theta" else (0.0, value)
         part = X[np.ix_(rows, rows)] if self.kernel == "precomputed" else X[rows]
         how: dict[str, Any] = {"intercept": "penalised" if self.fit_intercept else False}
         if self.kernel != "linear":
             how = {"kernel": self._rule()}
-        self._last_model = robust_svm(
+        model = robust_svm(
             part, y[rows], cost, theta, s, sample_weight=weights[rows], pos_label=self.classes_[1], **how
         )
-        return solve(
-            self._last_model,
+        result = solve(
+            model,
             "outlier-path",
             time_limit=self.time_limit,
             progress=self.progress,
             options={"path": self.path, "d_step": self.d_step},
         )
+        return model, result
 
     def _rule(self) -> Kernel:
+        """The kernel, with 1 added for a penalised offset."""
         offset = 1.0 if self.fit_intercept else 0.0
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0, offset)
 
     def _augmented(self, X: Any) -> Array:
+        """X with a constant column for a penalised offset."""
         return np.hstack([X, np.ones((len(X), 1))]) if self.fit_intercept else np.asarray(X)
 
     # ---- input -------------------------------------------------------------------------------------------------
@@ -292,6 +303,7 @@ class OutlierPathSVC(BinaryClassifier):
 
 
 def _dense(X: Any) -> Array:
+    """X as a dense array; refuses what would take more than MOST_DENSE_ENTRIES."""
     if not sp.issparse(X):
         return np.asarray(X)
     if np.prod(X.shape, dtype=float) > MOST_DENSE_ENTRIES:
@@ -302,17 +314,19 @@ def _dense(X: Any) -> Array:
     return np.asarray(X.toarray())
 
 
-def _errors(scores: Array, signs: Array) -> NDArray[np.bool_]:
+def _errors(scores: Array, signs: Array) -> Mask:
+    """Whether each point is on the wrong side of its rule."""
     return np.asarray((scores > 0) != (signs > 0))
 
 
 def _blocks(W: Array, columns: int) -> list[Array]:
-    size = max(1, (1 << 22) // max(1, columns))
+    """W in blocks of rows, each with at most BLOCK_ENTRIES scores of `columns` points."""
+    size = max(1, BLOCK_ENTRIES // max(1, columns))
     return [W[k : k + size] for k in range(0, len(W), size)]
 
 
 def _average(curves: list[tuple[Array, Array]], *, falling: bool) -> list[tuple[float, float]]:
-    """Summed errors over the folds at every value at which one of them has a breakpoint (its last one counts until the next)."""
+    """Errors summed over the folds at every value where a fold has a breakpoint; between its breakpoints a fold keeps its errors."""
     sign = -1.0 if falling else 1.0
     values = np.unique(np.concatenate([sign * v for v, _ in curves]))
     total = np.zeros(len(values))

@@ -23,6 +23,7 @@ SMALL = 40
 
 @njit(cache=True, fastmath=REORDER)
 def dot(x: Array, y: Array) -> float:
+    """x.y; the terms may be summed in any order."""
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i] * y[i]
@@ -87,9 +88,8 @@ def solve_upper(U: Array, k: int, b: Array) -> None:
 def append(U: Array, k: int, columns: Array, corner: Array, floor: Array) -> float:
     """Add q indices at the end: columns[e, :k] = Q_{A,e} and corner = their own (q, q) block. Both are overwritten.
 
-    Returns the smallest ratio of a Schur complement to its floor.
-    A complement below its floor is rounding noise of a dependent index and is raised to it. All q columns are eliminated
-    while a row of U is in the fast cache.
+    Returns the smallest ratio of a Schur complement to its floor. A complement below its floor is rounding of a dependent
+    index and is raised to the floor. All q columns are eliminated while a row of U is in the cache.
     """
     q = columns.shape[0]
     for c in range(k):
@@ -119,10 +119,9 @@ def append(U: Array, k: int, columns: Array, corner: Array, floor: Array) -> flo
 
 @njit(cache=True, fastmath=REORDER)
 def delete(U: Array, k: int, removed: Index, spare: Array) -> None:
-    """Remove the positions in `removed` (ascending): later rows move up and take back what the removed rows carried.
+    """Remove the positions in `removed` (ascending): later rows move up, and plane rotations fold the removed rows into them.
 
-    spare is (q, >= k) scratch for the removed rows, which plane rotations fold into the rows behind them. All q rotations
-    of a row are done while it is in the fast cache.
+    `spare` is (q, >= k) scratch for the removed rows. All q rotations of a row are done while it is in the cache.
     """
     q = removed.shape[0]
     size = k - q

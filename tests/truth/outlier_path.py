@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mipclass import models
+from mipclass.methods.robust_svm.form import RobustForm, match_robust
 
 RULES = {
     "linear": {},
@@ -104,3 +105,10 @@ def hard_points(kind, n, d, seed):
     elif kind == "few places":
         X = X[rng.integers(0, min(n, 6), n)]
     return X, y
+
+
+def form_of(model):
+    """The normal form of a robust SVM."""
+    form = match_robust(model)
+    assert isinstance(form, RobustForm)
+    return form

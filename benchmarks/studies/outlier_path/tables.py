@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import datasets, models, solve
 from mipclass.methods.robust_svm.cccp import concave_convex
-from mipclass.methods.robust_svm.form import RobustProblem, read
+from mipclass.methods.robust_svm.form import RobustForm, match_robust
 from mipclass.methods.robust_svm.outlier_path import follow_path
 from mipclass.methods.robust_svm.solution_path import OutlierPath, Parameter
 from mipclass.protocol.run import Run
@@ -101,13 +101,13 @@ class Split:
         how: dict[str, Any] = {"intercept": "penalised"} if kernel == "linear" else {"kernel": self.rule}
         model = models.robust_svm(self.X, self.y, 1.0, **how)
         self.points = self.X[model.points.first]
-        self.robust = read(model)
+        self.robust = form_of(model)
         if kernel != "linear":
             self.grams = [self.rule.gram(part, self.points) for part, _ in (self.held, self.test)]
 
-    def problem(self, C: float) -> RobustProblem:
+    def problem(self, C: float) -> RobustForm:
         """The training problem at cost C."""
-        return replace(self.robust, C=C * self.robust.C)
+        return replace(self.robust, weight=C * self.robust.weight)
 
     def held_errors(self, alphas: np.ndarray) -> np.ndarray:
         """Validation errors for rows of multipliers."""
@@ -333,6 +333,13 @@ def _standard_errors(ours: list[float], printed: str) -> float:
     return float((np.mean(ours) - mean) / np.sqrt(np.var(ours) / len(ours) + deviation**2 / SPLITS))
 
 
+def form_of(model: models.Model) -> RobustForm:
+    """The normal form of a robust SVM."""
+    form = match_robust(model)
+    assert isinstance(form, RobustForm)
+    return form
+
+
 def _mean(values: list[float]) -> str:
     return f"{np.mean(values):.3f}({np.std(values):.3f})"
 
@@ -341,7 +348,7 @@ def warmup() -> None:
     """Compile and import everything that is timed."""
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.tile([1, -1], 20)
     for kernel in (None, models.Kernel("rbf")):
-        robust = read(models.robust_svm(X, y, kernel=kernel))
+        robust = form_of(models.robust_svm(X, y, kernel=kernel))
         for parameter in PARAMETERS:
             follow_path(robust, Run.quiet(), parameter)
             concave_convex(robust, Run.quiet(), parameter)

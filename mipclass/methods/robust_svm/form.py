@@ -1,69 +1,120 @@
-"""Reads a robust SVM out of a Model: 1/2 |w|^2 + C Ramp, rule Linear without a free offset or Kernel."""
+"""The normal form of a robust SVM: 1/2 |w|^2 + C Ramp with rule Linear (no free offset) or Kernel."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, Mask
 from ...errors import InvalidInputError
 from ...modelling.algebra import Rule
 from ...modelling.model import Model
+from ...modelling.problem import Problem
 from ...models.penalties import L2
 from ...models.ramp import Ramp
 from ...models.rules import Kernel, Linear
 from ...protocol.result import Values
+from ..base import Refusal
+from .kernels.operators import RIDGE, Operator, SignedGram, SignedRows
 
-KERNEL_BYTES = 8 << 30
+KERNEL_BYTES = 8 << 30  # largest kernel matrix that is formed; it is held once, in full
 
 
 @dataclass(frozen=True, eq=False)
-class RobustProblem:
-    """Distinct weighted points of a robust SVM in the form of the paper, and the way back to the model's values.
-
-    `Z` : rows y_i x_i (with a constant column for a penalised offset) when `linear`, else Q = (y y') * K.
-    `C` : weight of each point's loss once the penalty is 1/2 |w|^2.     `scale` : model objective = scale * this one.
-    """
+class SignedPoints:
+    """The distinct points of a model and the matrix Q of their dual, computed when it is first asked for."""
 
     model: Model
-    Z: Array
-    linear: bool
-    y: Array
-    C: Array
+
+    @property
+    def y(self) -> Array:
+        """(n,) labels -1/+1."""
+        return self.model.points.y_pm1
+
+    @cached_property
+    def operator(self) -> Operator:
+        """Q as it is: for coordinate descent."""
+        return SignedGram.of(self._gram()) if isinstance(self.model.rule, Kernel) else self.rows
+
+    @cached_property
+    def factorable(self) -> Operator:
+        """Q with a ridge where every part of it has to be factored: for the homotopy. A kernel matrix is formed anew."""
+        return SignedGram.of(self._gram(), RIDGE) if isinstance(self.model.rule, Kernel) else self.rows
+
+    @cached_property
+    def rows(self) -> SignedRows:
+        """The rows y_i x_i of a linear rule, with a constant column for a penalised offset."""
+        X = self.model.points.X
+        X = X.toarray() if hasattr(X, "toarray") else X
+        if _has_constant(self.model.rule):
+            X = np.hstack([X, np.ones((len(X), 1))])
+        return SignedRows.of(np.ascontiguousarray(self.y[:, None] * X))
+
+    def _gram(self) -> Array:
+        """(y y') * K."""
+        model, n = self.model, self.model.points.n
+        assert isinstance(model.rule, Kernel)
+        if 8 * n**2 > KERNEL_BYTES:
+            raise InvalidInputError(
+                f"the kernel matrix of {n} points takes {8e-9 * n**2:.0f} GB; the limit is {KERNEL_BYTES >> 30} GB. "
+                "Use a linear rule on explicit features (e.g. sklearn's Nystroem) or fewer points."
+            )
+        Q = model.rule.training_gram(model.X, model.points.first)
+        Q *= self.y[:, None]
+        Q *= self.y
+        return Q
+
+
+@dataclass(frozen=True, eq=False)
+class RobustForm:
+    """A robust SVM in the form of the paper, and the way back to the model's values.
+
+    points : the distinct points; forms of the same points that differ in their parameters may share them.
+    weight : multiple of the loss once the penalty is 1/2 |w|^2.    scale : model objective = scale * this one.
+    """
+
+    points: SignedPoints
+    weight: float
     theta: float
     s: float
     scale: float
 
-    def margins(self, alpha: Array) -> Array:
-        """Q alpha."""
-        return np.asarray(self.Z @ (self.Z.T @ alpha) if self.linear else self.Z @ alpha)
+    @property
+    def model(self) -> Model:
+        """The model that states the problem."""
+        return self.points.model
 
-    def margin_scale(self, alpha: Array) -> Array:
-        """1 + sum_j |Q_ij alpha_j|, against which the residual of point i is judged."""
-        size = np.abs(alpha)
-        used = np.flatnonzero(size)
-        if not self.linear:
-            return np.asarray(1.0 + np.abs(self.Z[:, used]) @ size[used])
-        scale = np.ones(len(alpha))
-        for start in range(0, len(alpha), 2000):
-            rows = slice(start, start + 2000)
-            scale[rows] += np.abs(self.Z[rows] @ self.Z[used].T) @ size[used]
-        return scale
+    @property
+    def y(self) -> Array:
+        """(n,) labels -1/+1."""
+        return self.points.y
+
+    @cached_property
+    def C(self) -> Array:
+        """(n,) weight of each point's loss."""
+        return self.model.points.weights * self.weight
 
     def values(self, alpha: Array) -> Values:
         """The model's values from multipliers of the distinct points."""
         model = self.model
-        if not self.linear:
+        if isinstance(model.rule, Kernel):
             c = np.zeros(model.data.n)
             c[model.points.first] = self.y * alpha
-            assert isinstance(model.rule, Kernel)
             return model.rule.values(c, model.data.X)
-        w = self.Z.T @ alpha
+        w = self.points.rows.matrix.T @ alpha
         if _has_constant(model.rule):
             return {"w": w[:-1], "b": np.asarray(w[-1])}
         return {"w": w, "b": np.zeros(())}
+
+    def of_all_points(self, mask: Mask) -> Mask:
+        """A mask of the distinct points as one of the model's points; points of weight 0 are not in it."""
+        point_of = self.model.points.point_of
+        kept = point_of >= 0
+        out = np.zeros(self.model.data.n, dtype=bool)
+        out[kept] = mask[point_of[kept]]
+        return out
 
 
 def _has_constant(rule: Rule) -> bool:
@@ -71,50 +122,24 @@ def _has_constant(rule: Rule) -> bool:
     return isinstance(rule, Linear) and rule.intercept == "penalised"
 
 
-def refusal(problem: Any) -> str | None:
-    """Why `problem` is not a robust SVM, or None."""
+def match_robust(problem: Problem) -> RobustForm | Refusal:
+    """The robust SVM that `problem` states, or why it states none."""
     if not isinstance(problem, Model):
-        return "it takes a declared Model; build one with models.robust_svm(X, y, C, theta, s)."
-    kinds = sorted(type(term).__name__ for _, term in problem.terms)
-    if kinds != ["L2", "Ramp"]:
-        return f"it takes 0.5 * L2() + C * Ramp(theta, s); this model minimises {problem.objective.formula()}."
-    if any(coefficient <= 0 for coefficient, _ in problem.terms):
-        return "the penalty and the loss both need a positive multiple."
+        return Refusal("it takes a declared Model; build one with models.robust_svm(X, y, C, theta, s).")
+    penalty, loss = problem.term(L2), problem.term(Ramp)
+    if penalty is None or loss is None or len(problem.terms) != 2:
+        formula = problem.objective.formula()
+        return Refusal(f"it takes 0.5 * L2() + C * Ramp(theta, s); this model minimises {formula}.")
+    if penalty[0] <= 0 or loss[0] <= 0:
+        return Refusal("the penalty and the loss both need a positive multiple.")
     if problem.constraints:
-        return f"it takes no side constraint such as {problem.constraints[0].formula()}; use solver='scip' or 'highs'."
+        constraint = problem.constraints[0].formula()
+        return Refusal(f"it takes no side constraint such as {constraint}; use solver='scip' or 'highs'.")
     rule = problem.rule
-    if isinstance(rule, Linear):
-        if rule.intercept is True:
-            return "a free offset is outside its theory; use Linear(intercept='penalised') or intercept=False."
-        return None
-    if isinstance(rule, Kernel):
-        return None
-    return f"it takes rule Linear or Kernel, not {type(rule).__name__}."
-
-
-def read(problem: Model) -> RobustProblem:
-    """The arrays of an accepted problem."""
-    found_penalty, found_loss = problem.term(L2), problem.term(Ramp)
-    assert found_penalty is not None
-    assert found_loss is not None
-    penalty, loss = found_penalty[0], found_loss[0]
-    ramp: Ramp = found_loss[1]
-    points, rule = problem.points, problem.rule
-    y = points.y_pm1
-    if isinstance(rule, Kernel):
-        if 8 * points.n**2 > KERNEL_BYTES:
-            raise InvalidInputError(
-                f"the kernel matrix of {points.n} points takes {8e-9 * points.n**2:.0f} GB; the limit is "
-                f"{KERNEL_BYTES >> 30} GB. Use a linear rule on explicit features (e.g. sklearn's Nystroem) or fewer points."
-            )
-        Z = rule.training_gram(problem.X, points.first)
-        Z *= y[:, None]
-        Z *= y
-    else:
-        X = points.X.toarray() if hasattr(points.X, "toarray") else points.X
-        if _has_constant(rule):
-            X = np.hstack([X, np.ones((len(X), 1))])
-        Z = np.ascontiguousarray(y[:, None] * X)
-    linear = isinstance(rule, Linear)
-    C = points.weights * (loss / (2.0 * penalty))
-    return RobustProblem(problem, Z, linear, y, C, ramp.theta, ramp.s, 2.0 * penalty)
+    if isinstance(rule, Linear) and rule.intercept is True:
+        return Refusal("a free offset is outside its theory; use Linear(intercept='penalised') or intercept=False.")
+    if not isinstance(rule, Linear | Kernel):
+        return Refusal(f"it takes rule Linear or Kernel, not {type(rule).__name__}.")
+    scale = 2.0 * penalty[0]
+    ramp: Ramp = loss[1]
+    return RobustForm(SignedPoints(problem), loss[0] / scale, ramp.theta, ramp.s, scale)

@@ -6,43 +6,49 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...arrays import Array
 from ...errors import MipclassWarning
+from ...modelling.problem import Problem
 from ...models.rules import not_positive_semidefinite
 from ...protocol.options import Option, Options, one_of
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
-from ..base import Method
+from ..base import Method, Refusal
 from .conditional_qp import by_backend
-from .form import RobustProblem, read, refusal
+from .form import RobustForm, match_robust
 from .jumps import DSolver, by_homotopy, by_primal_dual, leave_cut_off
-from .kernels import homotopy as kernel
+from .kernels.operators import SignedRows
+from .kernels.partition import LEFT, OUT, RIGHT, States
 from .local_optimality import SOLVED, local_optimality
 from .solution_path import Memory, OutlierPath, Parameter, difference
 from .state import OutlierState, PathStalledError
 from .svm_start import solve_svm
 from .tracer import Tracer
 
-ATTEMPTS = 3
-CLAIMED = 1e-7  # a larger violation of the optimality conditions, recomputed from the data, makes the claim "heuristic"
-BLURRED = (
-    1e-4  # so does this one, relative to nothing: rounding, or the ridge of a kernel matrix, drowns the levels 1 and s
-)
+ATTEMPTS = 3  # traces of a path that stalls, each with other random shifts of the levels
+# Largest violation of the optimality conditions, recomputed from the data and relative to 1 + sum_j |Q_ij alpha_j|, at which
+# the claim is "local".
+CLAIMED = 1e-7
+# Largest absolute violation (the levels are 1 and s) at which the claim is "local": where it is larger, the levels drown in
+# rounding or in the ridge of a kernel matrix.
+BLURRED = 1e-4
+PROVEN_GAP = 1e-8  # relative gap of the bound that is reported where the problem is convex
+# -1/2 a'Qa, relative to sum_i C_i Q_ii, from which a kernel counts as not positive semidefinite rather than as rounding.
+INDEFINITE = 1e-8
 
 
 def _is_name(value: Any) -> str | None:
     return None if isinstance(value, str) else "'auto', 'homotopy', 'primal-dual' or the name of a backend for QPs"
 
 
-class OutlierPathMethod(Method):
+class OutlierPathMethod(Method[RobustForm]):
     """0.5 * L2() + C * Ramp(theta, s), rule Linear or Kernel.
 
     Starts at the SVM and follows local solutions while theta falls from 1 (with s fixed) or s rises from the smallest margin
-    (with theta fixed) to the values asked for. extra["path"] is the OutlierPath, extra["violation"] the largest violation
-    of the conditions for a local optimum, recomputed from the data, relative to 1 + sum_j |Q_ij alpha_j|, and
-    extra["absolute_violation"] the same relative to nothing, also at the SVM it started from.
+    (with theta fixed) to the values asked for. extra["path"] is the OutlierPath. extra["violation"] is the largest violation
+    of the conditions for a local optimum, recomputed from the data, relative to 1 + sum_j |Q_ij alpha_j|;
+    extra["absolute_violation"] is the largest absolute violation, at the end and at the SVM where the path starts.
     """
 
     name: ClassVar[str] = "outlier-path"
@@ -57,41 +63,33 @@ class OutlierPathMethod(Method):
         ),
     }
 
-    def refuses(self, problem: Any) -> str | None:
-        return refusal(problem)
+    def match(self, problem: Problem) -> RobustForm | Refusal:
+        """The robust SVM that the problem states, or why it states none."""
+        return match_robust(problem)
 
-    def solve(self, problem: Any, run: Run) -> Outcome:
-        robust = read(problem)
-        path, status = follow_path(robust, run, run.options["path"], run.options["d_step"])
+    def solve(self, form: RobustForm, run: Run) -> Outcome:
+        """Follow the path to the values asked for, and check its end from the data."""
+        path, status = follow_path(form, run, run.options["path"], run.options["d_step"])
         alpha = path.alpha(-1)
-        values = robust.values(alpha)
-        outliers = np.zeros(problem.data.n, dtype=bool)
-        kept = problem.points.point_of >= 0
-        if robust.theta < 1.0:  # at theta = 1 all points are treated alike
-            outliers[kept] = path.outliers(-1)[problem.points.point_of[kept]]
-        margins = problem.margins(values)[problem.points.first]
-        check = local_optimality(alpha, margins, robust.C, robust.theta, robust.s, scale=robust.margin_scale(alpha))
-        absolute = local_optimality(alpha, margins, robust.C, robust.theta, robust.s, rows=robust.Z)
+        values = form.values(alpha)
+        # At theta = 1 the loss treats all points alike.
+        outliers = form.of_all_points(path.outliers(-1) & (form.theta < 1.0))
+        model, operator, C, theta, s = form.model, form.points.factorable, form.C, form.theta, form.s
+        margins = model.margins(values)[model.points.first]
+        check = local_optimality(alpha, margins, C, theta, s, scale=operator.margin_scale(alpha))
+        absolute = local_optimality(alpha, margins, C, theta, s, rows=operator.matrix)
         svm = path.alpha(0)
-        blur = max(absolute.violation, local_optimality(svm, robust.margins(svm), robust.C, 1.0, 0.0).violation)
-        if status is Status.NUMERICAL_ERROR or (path.complete and blur > BLURRED):
-            why = "stalled" if status is Status.NUMERICAL_ERROR else f"knows its margins only to {blur:.0e}"
-            warnings.warn(
-                f"the outlier path {why}, so the rule is only a heuristic one: the features or C are too large. Scale the features "
-                "(StandardScaler in a Pipeline) or lower C.",
-                MipclassWarning,
-                stacklevel=4,
-            )
-        convex = robust.theta == 1.0
+        blur = max(absolute.violation, local_optimality(svm, operator.margins(svm), C, 1.0, 0.0).violation)
+        _warn_of_scale(status, blur if path.complete else 0.0)
         exact = path.complete and check.violation <= CLAIMED and blur <= BLURRED and absolute.tie_violation <= SOLVED
-        claim: Claim = ("proven" if convex else "local") if exact else "heuristic"
-        objective = float(problem.recount(values))
+        claim: Claim = ("proven" if theta == 1.0 else "local") if exact else "heuristic"
+        objective = float(model.recount(values))
         return Outcome(
             status=status or Status.OPTIMAL,
             claim=claim,
             values=values,
             objective=objective,
-            bound=objective - 1e-8 * max(1.0, abs(objective)) if claim == "proven" else None,
+            bound=objective - PROVEN_GAP * max(1.0, abs(objective)) if claim == "proven" else None,
             iterations=len(path),
             raw_status=path.note or ("path complete" if path.complete else "path stopped early"),
             extra={
@@ -104,85 +102,90 @@ class OutlierPathMethod(Method):
         )
 
 
-def follow_path(
-    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str = "auto", *, start: Array | None = None
-) -> tuple[OutlierPath, Status | None]:
-    """The path from the SVM to (theta, s) of `robust`; the status says why it stopped early, or is None.
+def _warn_of_scale(status: Status | None, blur: float) -> None:
+    """Say that features or C are too large when the path stalled or its absolute violation `blur` is above BLURRED."""
+    if status is Status.NUMERICAL_ERROR:
+        why = "stalled"
+    elif blur > BLURRED:
+        why = f"knows its margins only to {blur:.0e}"
+    else:
+        return
+    warnings.warn(
+        f"the outlier path {why}, so the rule is only a heuristic one: the features or C are too large. Scale the features "
+        "(StandardScaler in a Pipeline) or lower C.",
+        MipclassWarning,
+        stacklevel=5,
+    )
 
-    `start`: multipliers near those of the SVM, such as breakpoint 0 of the path in the other parameter, if known. A path that stalls is
-    traced anew with other random shifts of the levels.
+
+def follow_path(
+    form: RobustForm, run: Run, parameter: Parameter, d_step: str = "auto", *, start: Array | None = None
+) -> tuple[OutlierPath, Status | None]:
+    """The path from the SVM to (theta, s) of `form`; the status says why it stopped early, or is None.
+
+    `start`: multipliers near those of the SVM, such as breakpoint 0 of the path in the other parameter, if known. A path that
+    stalls is traced anew with other random shifts of the levels.
     """
-    path, status = _follow(robust, run, parameter, d_step, start, run.seed)
+    path, status = _trace(form, run, parameter, d_step, start, run.seed)
     for attempt in range(1, ATTEMPTS):
         if status is not Status.NUMERICAL_ERROR:
             break
-        path, status = _follow(robust, run, parameter, d_step, None, run.seed + attempt)
+        path, status = _trace(form, run, parameter, d_step, None, run.seed + attempt)
     return path, status
 
 
-def _follow(
-    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str, start: Array | None, seed: int
-) -> tuple[OutlierPath, Status | None]:
-    if robust.linear:
-        return _trace(robust, run, parameter, d_step, start, seed)
-    # The state puts its ridge on the diagonal of Q; a second matrix of that size would double the memory.
-    points = np.arange(len(robust.C))
-    diagonal = robust.Z[points, points]
-    try:
-        return _trace(robust, run, parameter, d_step, start, seed)
-    finally:
-        robust.Z[points, points] = diagonal
-
-
 def _trace(
-    robust: RobustProblem, run: Run, parameter: Parameter, d_step: str, start: Array | None, seed: int
+    form: RobustForm, run: Run, parameter: Parameter, d_step: str, start: Array | None, seed: int
 ) -> tuple[OutlierPath, Status | None]:
-    change_sides, restrict = _d_solver(d_step, robust.linear)
-    state = OutlierState(robust.Z, robust.C, linear=robust.linear, seed=seed)
-    path = OutlierPath(parameter, robust.y, robust.C)
+    """One attempt of `follow_path`, with random shifts of the levels from `seed`."""
+    state = OutlierState.at_zero(form.points.factorable, form.C, seed=seed)
+    change_sides, restrict = _d_solver(d_step, state, run)
+    path = OutlierPath(parameter, form.y, form.C)
     try:
-        early = solve_svm(state, run, start)
+        status = solve_svm(state, run, start)
     except PathStalledError:
-        _first(path, state)
-        return path, Status.NUMERICAL_ERROR
-    if early is not None:
-        _first(path, state)
-        return path, early
-    if not robust.linear and 0.5 * float(state.a @ state.true_margins()) < -1e-8 * float(
-        state.C @ np.abs(state.diagonal)
-    ):
+        status = Status.NUMERICAL_ERROR
+    if status is not None:
+        _add(path, state, "start")
+        return path, status
+    if 0.5 * float(state.a @ state.true_margins()) < -INDEFINITE * float(state.C @ np.abs(state.operator.diagonal)):
         raise not_positive_semidefinite()
-    until = robust.theta if parameter == "theta" else robust.s
-    smallest = float(state.true_margins().min())
-    if parameter == "theta":
-        state.set_s(robust.s)
-        if smallest < robust.s:
-            state.state[(state.state == kernel.LEFT) & (state.m < state.q)] = kernel.OUT
-    else:
-        state.set_s(min(smallest, robust.s))
-        state.set_theta(robust.theta)
-    if smallest >= robust.s:
-        path.note = "no outliers: every margin of the SVM is above the cut-off, so the path is the SVM itself"
-    elif robust.theta == 1.0:
-        path.note = "theta = 1 is the hinge loss: the SVM itself"
-        state.set_theta(1.0)
-    _first(path, state)
+    path.note = _begin(state, form, parameter)
+    _add(path, state, "start")
+    until = form.theta if parameter == "theta" else form.s
     if path.note:
         path.complete = True
-        if path.values[0] != until and parameter == "theta":
-            state.set_theta(until)
+        if path.values[0] != until:
+            if parameter == "theta":
+                state.set_theta(until)
+            else:
+                state.set_s(until)
             _add(path, state, "end")
-        elif path.values[0] != until:
-            state.set_s(until)
-            _add(path, state, "end")
-        return path, _settle(path, state, run, change_sides)
-    tracer = Tracer(state, path, run, change_sides, restrict=restrict)
-    status = tracer.trace(until)
-    return path, status or _settle(path, state, run, change_sides)
+    else:
+        status = Tracer(state, path, run, change_sides, restrict=restrict).trace(until)
+    return path, status or _leave_cut_off(path, state, run, change_sides)
 
 
-def _settle(path: OutlierPath, state: OutlierState, run: Run, change_sides: DSolver) -> Status | None:
-    """Jump from the end of the path while points at the cut-off are better off on the other side; why it stopped early, or None."""
+def _begin(state: OutlierState, form: RobustForm, parameter: Parameter) -> str:
+    """Put the state of the SVM at the beginning of the path; returns why the path is the SVM itself, or nothing."""
+    smallest = float(state.true_margins().min())
+    if parameter == "theta":
+        state.set_s(form.s)
+        if smallest < form.s:
+            state.state[(state.state == LEFT) & (state.m < state.q)] = OUT
+    else:
+        state.set_s(min(smallest, form.s))
+        state.set_theta(form.theta)
+    if smallest >= form.s:
+        return "no outliers: every margin of the SVM is above the cut-off, so the path is the SVM itself"
+    if form.theta == 1.0:
+        state.set_theta(1.0)
+        return "theta = 1 is the hinge loss: the SVM itself"
+    return ""
+
+
+def _leave_cut_off(path: OutlierPath, state: OutlierState, run: Run, change_sides: DSolver) -> Status | None:
+    """Jump from the end of the path while a point at the cut-off is better on the other side; why it stopped early, or None."""
     while state.theta < 1.0:
         before = state.state.copy()
         who = leave_cut_off(state, change_sides)
@@ -196,31 +199,23 @@ def _settle(path: OutlierPath, state: OutlierState, run: Run, change_sides: DSol
     return None
 
 
-def _d_solver(d_step: str, linear: bool) -> tuple[DSolver, bool]:
+def _d_solver(d_step: str, state: OutlierState, run: Run) -> tuple[DSolver, bool]:
     """The D-step and whether the path may be followed on a working set."""
-    if d_step == "homotopy" or (linear and d_step in ("auto", "primal-dual")):
+    if d_step not in ("auto", "homotopy", "primal-dual"):
+        return by_backend(d_step, run), False
+    if d_step == "homotopy" or isinstance(state.operator, SignedRows):
         return by_homotopy, True
-    if d_step in ("auto", "primal-dual"):
-        return by_primal_dual, True
-    return by_backend(d_step), False
+    return by_primal_dual, True
 
 
-def _first(path: OutlierPath, state: OutlierState) -> None:
-    _add(path, state, "start")
-
-
-def _add(
-    path: OutlierPath, state: OutlierState, event: str, point: int = -1, states: NDArray[np.int8] | None = None
-) -> None:
-    """Record the whole state as a breakpoint; `states`: those of the points at the one before, when they were others."""
+def _add(path: OutlierPath, state: OutlierState, event: str, point: int = -1, states: States | None = None) -> None:
+    """Record the whole state as a breakpoint; `states`: those of the points at the breakpoint before, if they were others."""
     n = len(state.a)
     if len(path):
         rest, out = path.alpha(-1) - path.theta[-1] * path.C * path.outliers(-1), path.outliers(-1)
-        before = state.state if states is None else states
+        before = Memory(rest, out, state.state if states is None else states)
     else:
-        rest, out, before = np.zeros(n), np.zeros(n, dtype=bool), np.full(n, kernel.RIGHT, dtype=np.int8)
-    step, _ = difference(
-        state.a, state.out_level, state.outliers, state.state, Memory(rest, out, before.copy()), np.arange(n),
-        theta=state.theta, s=state.s, event=event, point=point,
-    )  # fmt: skip
+        before = Memory(np.zeros(n), np.zeros(n, dtype=bool), np.full(n, RIGHT, dtype=np.int8))
+    now = Memory.of(state.a, state.out_level, state.outliers, state.state)
+    step = difference(before, now, np.arange(n), theta=state.theta, s=state.s, event=event, point=point)
     path.add(step, state.objective())

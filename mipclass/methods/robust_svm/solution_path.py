@@ -1,8 +1,8 @@
-"""The path as an object: every breakpoint's solution, stored as differences, and what one wants to ask of it."""
+"""OutlierPath: the solution at every breakpoint of an outlier path, stored as differences, and scores along the path."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,18 +10,24 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ...arrays import Array, Index
+from ...arrays import Array, Index, Mask
 from ...errors import InvalidInputError
+from .kernels.partition import States
 
 Parameter = Literal["theta", "s"]
 
 STATES = ("R", "E", "L", "O", "I at s", "O at s", "moving")
-_BLOCK = 256  # breakpoints scored at once
+BLOCK = 256  # breakpoints scored at once
+ZERO = 1e-14  # a multiplier up to this share of C is rounding of the summed differences
 
 
 @dataclass(frozen=True)
 class Step:
-    """One breakpoint relative to the one before. alpha = rest + C theta [outlier]; index and change are of rest."""
+    """One breakpoint as a difference from the one before it, where alpha = rest + C theta [outlier].
+
+    event, point : what happened and to which point (-1: none).     index, change : points whose rest changes, and by how much.
+    toggled, became_outlier : points that change sides, and to which.   restated, states : points with a new state.
+    """
 
     theta: float
     s: float
@@ -30,18 +36,23 @@ class Step:
     index: Index
     change: Array
     toggled: Index
-    became_outlier: NDArray[np.bool_]
+    became_outlier: Mask
     restated: Index
-    states: NDArray[np.int8]
+    states: States
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The solution as recorded last, against which the next step is a difference."""
+    """A recorded solution, relative to which the next step is a difference: rest = a - C theta [outlier]."""
 
     rest: Array
-    outlier: NDArray[np.bool_]
-    state: NDArray[np.int8]
+    outlier: Mask
+    state: States
+
+    @classmethod
+    def of(cls, a: Array, out_level: Array, outlier: Mask, state: States) -> Memory:
+        """A copy of the present solution; `out_level` is C theta."""
+        return cls(np.where(outlier, a - out_level, a), outlier.copy(), state.copy())
 
 
 @dataclass
@@ -56,7 +67,7 @@ class OutlierPath:
     ----------
     parameter : "theta" or "s", the one that moves.
     y : (n,) labels -1/+1.       C : (n,) weights of the losses.
-    theta, s, event, point, objective : one entry a breakpoint; `event` is "start", "E", "R", "L" (a point reaches the
+    theta, s, event, point, objective : one entry per breakpoint; `event` is "start", "E", "R", "L" (a point reaches the
         edge, or leaves it), "tie", "jump" or "end"; `point` is the index concerned or -1.
     complete : the path reached theta = 0 or s = 0 (or the value asked for).
     """
@@ -68,14 +79,15 @@ class OutlierPath:
     note: str = ""
     objective: list[float] = field(default_factory=list)
     _steps: list[Step] = field(default_factory=list, repr=False)
-    _cache: dict[str, Array | sp.csr_array] = field(default_factory=dict, repr=False)
+    _cache: tuple[sp.csr_array, sp.csr_array] | None = field(default=None, repr=False)
 
     # ---- recording ---------------------------------------------------------------------------------------------
 
     def add(self, step: Step, objective: float) -> None:
+        """Append a breakpoint."""
         self._steps.append(step)
         self.objective.append(objective)
-        self._cache.clear()
+        self._cache = None
 
     # ---- the breakpoints ---------------------------------------------------------------------------------------
 
@@ -88,10 +100,12 @@ class OutlierPath:
 
     @property
     def theta(self) -> Array:
+        """theta at each breakpoint."""
         return np.array([step.theta for step in self._steps])
 
     @property
     def s(self) -> Array:
+        """s at each breakpoint."""
         return np.array([step.s for step in self._steps])
 
     @property
@@ -101,14 +115,17 @@ class OutlierPath:
 
     @property
     def event(self) -> NDArray[np.str_]:
+        """What happened at each breakpoint (see the class)."""
         return np.array([step.event for step in self._steps])
 
     @property
     def point(self) -> Index:
+        """The point concerned at each breakpoint, or -1."""
         return np.array([step.point for step in self._steps], dtype=np.int64)
 
     @property
-    def jumps(self) -> NDArray[np.bool_]:
+    def jumps(self) -> Mask:
+        """Mask of the breakpoints that end a jump."""
         return np.asarray(self.event == "jump")
 
     def n_outliers(self) -> Index:
@@ -118,34 +135,25 @@ class OutlierPath:
 
     # ---- solutions ---------------------------------------------------------------------------------------------
 
-    def _matrix(self, which: Literal["rest", "outlier"]) -> sp.csr_array:
-        """(breakpoints, n) sparse matrix of the changes of rest, or of C [outlier]."""
-        if which not in self._cache:
-            if which == "rest":
-                columns = [step.index for step in self._steps]
-                data = [step.change for step in self._steps]
-            else:
-                columns = [step.toggled for step in self._steps]
-                data = [np.where(step.became_outlier, 1.0, -1.0) * self.C[step.toggled] for step in self._steps]
-            start = np.concatenate([[0], np.cumsum([len(c) for c in columns])])
-            shape = (len(self), len(self.y))
-            self._cache[which] = sp.csr_array((np.concatenate(data), np.concatenate(columns), start), shape=shape)
-        return self._cache[which]
+    def _matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """(breakpoints, n) sparse matrices of the changes of rest and of C [outlier]."""
+        if self._cache is None:
+            self._cache = change_matrices(self._steps, self.C)
+        return self._cache
 
     def alpha(self, k: int) -> Array:
         """(n,) multipliers at breakpoint k."""
         k = self._check(k)
-        rest = np.asarray(self._matrix("rest")[: k + 1].sum(axis=0)).ravel()
-        outlier = np.asarray(self._matrix("outlier")[: k + 1].sum(axis=0)).ravel()
+        rest, outlier = (np.asarray(matrix[: k + 1].sum(axis=0)).ravel() for matrix in self._matrices())
         alpha = rest + self._steps[k].theta * outlier
-        alpha[np.abs(alpha) <= 1e-14 * self.C] = 0.0  # rounding of the summed differences
+        alpha[np.abs(alpha) <= ZERO * self.C] = 0.0
         return alpha
 
     def multipliers(self, points: ArrayLike) -> Array:
         """(breakpoints, points) multipliers of some points at every breakpoint."""
         columns = np.atleast_1d(np.asarray(points, dtype=np.int64))
-        rest = np.cumsum(self._matrix("rest")[:, columns].toarray(), axis=0)
-        return np.asarray(rest + self.theta[:, None] * np.cumsum(self._matrix("outlier")[:, columns].toarray(), axis=0))
+        rest, outlier = (np.cumsum(matrix[:, columns].toarray(), axis=0) for matrix in self._matrices())
+        return np.asarray(rest + self.theta[:, None] * outlier)
 
     def at(self, value: float) -> Array:
         """(n,) multipliers at any value of the parameter; at a jump, after it."""
@@ -169,7 +177,7 @@ class OutlierPath:
             return k, 0.0
         return k, float((values[k] - value) / (values[k] - values[k + 1]))
 
-    def outliers(self, k: int) -> NDArray[np.bool_]:
+    def outliers(self, k: int) -> Mask:
         """(n,) mask of the outliers at breakpoint k."""
         k = self._check(k)
         mask = np.zeros(len(self.y), dtype=bool)
@@ -195,8 +203,8 @@ class OutlierPath:
     def coefficients(self, X: ArrayLike) -> Array:
         """(breakpoints, d) weight vectors w of the linear kernel, from the training rows X."""
         Z = np.asarray(X, dtype=np.float64) * self.y[:, None]
-        rest = np.cumsum(self._matrix("rest") @ Z, axis=0)
-        return np.asarray(rest + self.theta[:, None] * np.cumsum(self._matrix("outlier") @ Z, axis=0))
+        rest, outlier = (np.cumsum(matrix @ Z, axis=0) for matrix in self._matrices())
+        return np.asarray(rest + self.theta[:, None] * outlier)
 
     def score_blocks(self, K: ArrayLike) -> Iterator[tuple[int, Array]]:
         """(first breakpoint, (breakpoints, new points) scores) in blocks; K is (new points, training points).
@@ -208,9 +216,9 @@ class OutlierPath:
             raise InvalidInputError(f"K must have {len(self.y)} columns (training points), got {K.shape[1]}")
         rest, outlier = np.zeros(len(K)), np.zeros(len(K))
         theta = self.theta
-        for k in range(0, len(self), _BLOCK):
-            block = slice(k, min(k + _BLOCK, len(self)))
-            changes = self._matrix("rest")[block], self._matrix("outlier")[block]
+        for k in range(0, len(self), BLOCK):
+            block = slice(k, min(k + BLOCK, len(self)))
+            changes = [matrix[block] for matrix in self._matrices()]
             touched = np.unique(np.concatenate([matrix.indices for matrix in changes]))
             part = K[:, touched].T
             rests, outs = (np.cumsum(matrix[:, touched].toarray(), axis=0) * self.y[touched] for matrix in changes)
@@ -229,26 +237,31 @@ class OutlierPath:
         return np.asarray(np.concatenate(parts) / weights.sum())
 
 
+def starts(parts: Sequence[Index]) -> Index:
+    """Where each part begins in their concatenation, and its length."""
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+
+
+def change_matrices(steps: Sequence[Step], C: Array) -> tuple[sp.csr_array, sp.csr_array]:
+    """(steps, n) sparse matrices of the changes of rest and of C [outlier]."""
+
+    def matrix(columns: list[Index], data: list[Array]) -> sp.csr_array:
+        parts = np.concatenate(data), np.concatenate(columns), starts(columns)
+        return sp.csr_array(parts, shape=(len(steps), len(C)))
+
+    signs = [np.where(step.became_outlier, 1.0, -1.0) * C[step.toggled] for step in steps]
+    rest = matrix([step.index for step in steps], [step.change for step in steps])
+    return rest, matrix([step.toggled for step in steps], signs)
+
+
 def difference(
-    state_a: Array,
-    out_level: Array,
-    outlier: NDArray[np.bool_],
-    state: NDArray[np.int8],
-    memory: Memory,
-    names: Index,
-    *,
-    theta: float,
-    s: float,
-    event: str,
-    point: int,
-) -> tuple[Step, Memory]:
-    """The step from `memory` to the present arrays; `names` maps their positions to points."""
-    rest = np.where(outlier, state_a - out_level, state_a)
-    changed = np.flatnonzero(rest != memory.rest)
-    toggled = np.flatnonzero(outlier != memory.outlier)
-    restated = np.flatnonzero(state != memory.state)
-    step = Step(
-        theta, s, event, point, names[changed], (rest - memory.rest)[changed],
-        names[toggled], outlier[toggled], names[restated], state[restated],
+    before: Memory, now: Memory, names: Index, *, theta: float, s: float, event: str, point: int
+) -> Step:  # fmt: skip
+    """The step from one recorded solution to the next; `names` maps their positions to points."""
+    changed = np.flatnonzero(now.rest != before.rest)
+    toggled = np.flatnonzero(now.outlier != before.outlier)
+    restated = np.flatnonzero(now.state != before.state)
+    return Step(
+        theta, s, event, point, names[changed], (now.rest - before.rest)[changed],
+        names[toggled], now.outlier[toggled], names[restated], now.state[restated],
     )  # fmt: skip
-    return step, Memory(rest, outlier.copy(), state.copy())

@@ -9,25 +9,40 @@ import numpy as np
 from ...protocol.result import Status
 from ...protocol.run import Run
 from .jumps import DSolver, jump
-from .kernels import homotopy as kernel
-from .solution_path import OutlierPath, Step
-from .state import Log, OutlierState, PathStalledError
+from .kernels import legs
+from .kernels.legs import Log
+from .kernels.partition import LEFT, TIE_IN
+from .solution_path import STATES, OutlierPath, Step
+from .state import OutlierState, PathStalledError
 from .working_set import SMALLEST, Batch
 
-REFRESH_EVERY = 4000  # events after which margins are recomputed from the multipliers
-MOST_EVENTS = 5000  # for each point and a hundred more; paths have been seen to take 60
-STANDS = 100  # batches at one value of the parameter, and one more for every fourth point, that only rounding can cause
+REFRESH_EVERY = (
+    4000  # changes of state after which margins are recomputed from the multipliers, to end the drift of rounding
+)
+# Changes of state of a whole path: this many per point, and per point of MORE_POINTS. Paths have been seen to take 60.
+MOST_EVENTS, MORE_POINTS = 5000, 100
+# Batches that end where they began, at the same theta and s: MOST_IDLE and one per POINTS_PER_IDLE points. Only rounding can
+# cause more.
+MOST_IDLE, POINTS_PER_IDLE = 100, 4
+FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 4, 64  # jumps that a batch may make
+EVENTS_PER_JUMP = 4  # changes of state that a batch along theta may make, per jump
+LARGEST_SLACK = 1e6  # factor of the working set's size, beyond which it contains all points anyhow
+WHOLE = 0.6  # a working set of more than this share of the points gains nothing: all are taken
 
 
 @dataclass
 class Tracer:
-    """Carries a state along the path, batch by batch, and records the breakpoints."""
+    """Carries a state along the path, batch by batch, and records the breakpoints.
+
+    batch : jumps that the next batch may make.     slack : factor of the working set's size; both adapt.
+    restrict : whether the path may be followed on a working set.
+    """
 
     state: OutlierState
     path: OutlierPath
     run: Run
     change_sides: DSolver
-    batch: int = 16
+    batch: int = FIRST_BATCH
     slack: float = 1.0
     restrict: bool = True
     _refreshed: int = field(default=0, repr=False)
@@ -64,34 +79,36 @@ class Tracer:
                 return None
             here = (state.theta, state.s)
             idle, before = (idle + 1 if here == before else 0), here
-            if idle > STANDS + n // 4 or state.events > MOST_EVENTS * (n + 100):
+            if idle > MOST_IDLE + n // POINTS_PER_IDLE or state.events > MOST_EVENTS * (n + MORE_POINTS):
                 return Status.NUMERICAL_ERROR
             if state.events - self._refreshed > REFRESH_EVERY:
                 state.refresh()
                 self._refreshed = state.events
 
     def _size(self) -> int:
+        """Points of the next working set: the active ones, a tenth of all and some more, times the slack."""
         n, k = len(self.state.a), len(self.state.A)
-        if not self.restrict or (self.path.parameter == "s" and len(self.state.rows[0])):
+        if not self.restrict or (self.path.parameter == "s" and self.state.operator.is_compressed):
             return n  # jumps move the rule far, and all margins cost little when rows are sparse
         size = int(self.slack * (SMALLEST + k + 2 * self.batch + n // 10))
-        return n if size > 0.6 * n else size
+        return n if size > WHOLE * n else size
 
     def _adapt(self, dropped: int, made: int) -> None:
+        """Longer batches while all breakpoints hold; shorter ones, or more points, when `dropped` of `made` did not."""
         if not dropped:
-            self.batch = min(self.batch + max(1, self.batch // 4), 64)
-        elif self.batch > 4:
-            self.batch = max(4, self.batch // 2)
+            self.batch = min(self.batch + max(1, self.batch // 4), LARGEST_BATCH)
+        elif self.batch > SMALLEST_BATCH:
+            self.batch = max(SMALLEST_BATCH, self.batch // 2)
         else:
-            self.slack = min(1.25 * self.slack, 1e6)
+            self.slack = min(1.25 * self.slack, LARGEST_SLACK)
         if 2 * dropped > made:  # most of the work was in vain: more points at once rather than fewer breakpoints
-            self.slack = min(2.0 * self.slack, 1e6)
+            self.slack = min(2.0 * self.slack, LARGEST_SLACK)
 
     def _advance_s(self, batch: Batch, until: float) -> bool:
         """Raise the cut-off past at most `self.batch` jumps; true when it reaches `until`."""
         part = batch.part
         for _ in range(self.batch):
-            margins = np.where(part.state == kernel.LEFT, part.m - part.jitter * part.shift, np.inf)
+            margins = np.where(part.state == LEFT, part.m - part.jitter * part.shift, np.inf)
             j = int(margins.argmin()) if len(margins) else -1
             level = float(margins[j]) if j >= 0 else np.inf
             if level > batch.frontier:
@@ -107,43 +124,39 @@ class Tracer:
         return False
 
     def _end(self, batch: Batch, until: float) -> bool:
+        """Raise the cut-off to `until`, which no point reaches."""
         batch.part.set_s(until)
         batch.record("end", -1)
         batch.checkpoint()
         return True
 
     def _advance_theta(self, batch: Batch, until: float) -> bool:
-        """Lower theta past at most 4 `self.batch` events; true when it reaches `until`."""
-        part = batch.part
-        budget = 4 * self.batch
-        pull = np.zeros(len(part.a)) if part.linear else self.state.pull()[batch.names]
-        far = self.state.outliers
-        pull_w = self.state.Z[far].T @ self.state.C[far] if part.linear else np.empty(len(part.a))
+        """Lower theta past at most EVENTS_PER_JUMP `self.batch` events; true when it reaches `until`."""
+        part, full = batch.part, self.state
+        budget = EVENTS_PER_JUMP * self.batch
+        far = np.flatnonzero(full.outliers)
+        pull = full.operator.restrict_drive(full.operator.drive(far, full.C[far]), batch.names)
         counted = part.outliers
-        log = Log()
+        log = Log.empty()
         while budget > 0:
             now = part.outliers
             for j in np.flatnonzero(now != counted):
-                weight = part.C[j] if now[j] else -part.C[j]
-                if part.linear:
-                    pull_w += weight * part.Z[j]
-                else:
-                    pull += weight * part.Z[j]
+                pull += (part.C[j] if now[j] else -part.C[j]) * part.operator.matrix[j]
             counted = now
             out = np.flatnonzero(now)
             log.clear()
-            code, who, t = part.leg(
-                kernel.CONTINUOUS, 1.0 - until, v_index=out, v=-part.C[out], product=(-pull_w, -pull),
-                clock=1.0 - part.theta, log=log, budget=budget,
+            code, who, t, log = part.leg(
+                legs.CONTINUOUS, 1.0 - until, v_index=out, v=-part.C[out], drive=-pull,
+                start=1.0 - part.theta, log=log, budget=budget,
             )  # fmt: skip
-            budget -= max(1, int(log.count[0]))
+            budget -= max(1, int(log.events[0]))
             self._record_leg(batch, log)
-            part.set_theta(until if code == kernel.FINISHED else 1.0 - t)
+            part.set_theta(until if code == legs.FINISHED else 1.0 - t)
             part.a[out] = part.out_level[out]
-            if code == kernel.FINISHED:
+            if code == legs.FINISHED:
                 batch.checkpoint()
                 return True
-            if code == kernel.TIED:
+            if code == legs.TIED:
                 jump(part, who, self.change_sides)
                 batch.record("jump", who)
             batch.checkpoint()
@@ -152,13 +165,13 @@ class Tracer:
         return False
 
     def _record_leg(self, batch: Batch, log: Log) -> None:
-        """Turn the events of a continuous leg that are kept into breakpoints."""
+        """Turn the kept events of a continuous leg into breakpoints."""
         names, nothing, none = batch.names, np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
         s, rest, state = batch.part.s, batch.memory.rest, batch.memory.state
         restated: dict[int, int] = {}
-        for e in range(int(log.count[0])):
-            who, to = int(log.index[e]), int(log.state[e])
-            if who >= 0 and to < kernel.TIE_IN:
+        for e in range(int(log.events[0])):
+            who, to = int(log.point[e]), int(log.state[e])
+            if who >= 0 and to < TIE_IN:
                 restated[who] = state[who] = to
             if not log.kept[e]:
                 continue
@@ -166,7 +179,7 @@ class Tracer:
             which, change = log.which[entries], log.change[entries].copy()
             rest[which] += change
             theta = max(0.0, 1.0 - float(log.t[e]))
-            event = "end" if who < 0 else ("tie" if to >= kernel.TIE_IN else "RELO"[to])
+            event = "end" if who < 0 else ("tie" if to >= TIE_IN else STATES[to])
             point = int(names[who]) if who >= 0 else -1
             points, states = names[list(restated)], np.array(list(restated.values()), dtype=np.int8)
             batch.steps.append(Step(theta, s, event, point, names[which], change, nothing, none, points, states))

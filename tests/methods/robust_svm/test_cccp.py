@@ -8,9 +8,8 @@ from sklearn.svm import LinearSVC
 
 from mipclass import models, solve
 from mipclass.methods.robust_svm.cccp import concave_convex
-from mipclass.methods.robust_svm.form import read
 from mipclass.protocol.run import Run
-from tests.truth.outlier_path import noisy, ramp_objective
+from tests.truth.outlier_path import form_of, noisy, ramp_objective
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
@@ -74,7 +73,7 @@ def test_a_time_limit_returns_what_there_is():
 @pytest.mark.parametrize("kernel", [None, models.Kernel("rbf")])
 def test_it_may_start_at_a_known_svm(kernel):
     X, y = noisy(80, 3, 2)
-    robust = read(models.robust_svm(X, y, kernel=kernel))
+    robust = form_of(models.robust_svm(X, y, kernel=kernel))
     found, _ = concave_convex(robust, Run.quiet(), "s", tolerance=1e-9)
     again, _ = concave_convex(robust, Run.quiet(), "s", tolerance=1e-9, start=found[0].alpha)
     assert [c.objective for c in again] == pytest.approx([c.objective for c in found], rel=1e-8)

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from mipclass import models, solve
 from mipclass.errors import InvalidInputError, MipclassWarning, OptionError, UnsupportedProgramError
-from mipclass.methods.robust_svm.form import read
 from mipclass.methods.robust_svm.local_optimality import local_optimality
 from mipclass.methods.robust_svm.outlier_path import follow_path
 from mipclass.numeric import cholesky_update
 from mipclass.protocol.run import Run
-from tests.truth.outlier_path import RULES, binary, gram_of, noisy, ramp_objective, repeated, worst_condition
+from tests.truth.outlier_path import RULES, binary, form_of, gram_of, noisy, ramp_objective, repeated, worst_condition
 
 DATA = {
     "continuous": noisy(70, 4, 0),
@@ -289,7 +288,7 @@ def test_discrete_points_never_loop(n, d, seed, C):
 @pytest.mark.parametrize("name", ["continuous", "binary"])
 def test_a_path_may_start_at_a_known_svm(name, rule):
     X, y = DATA[name]
-    robust = read(models.robust_svm(X, y, 10.0, **RULES[rule]))
+    robust = form_of(models.robust_svm(X, y, 10.0, **RULES[rule]))
     theta, _ = follow_path(robust, Run.quiet(), "theta")
     path, _ = follow_path(robust, Run.quiet(), "s")
     again, _ = follow_path(robust, Run.quiet(), "s", start=theta.alpha(0))
@@ -307,7 +306,7 @@ def test_no_time_at_all_still_returns_a_rule():
 
 
 def test_sparse_rows_and_dense_rows_trace_the_same_path(monkeypatch):
-    from mipclass.methods.robust_svm import state as outlier_state
+    from mipclass.methods.robust_svm.kernels import rows
 
     rng = np.random.default_rng(0)
     X = (rng.random((300, 40)) < 0.12).astype(float)
@@ -317,7 +316,7 @@ def test_sparse_rows_and_dense_rows_trace_the_same_path(monkeypatch):
         model = models.robust_svm(X, y, 1.0, intercept="penalised")
         paths = []
         for share in (0.25, 0.0):
-            monkeypatch.setattr(outlier_state, "SPARSE", share)
+            monkeypatch.setattr(rows, "SPARSE", share)
             paths.append(solve(model, "outlier-path", options={"path": parameter}).extra["path"])
         assert paths[0].values[0] == pytest.approx(paths[1].values[0], rel=1e-8)
         assert paths[0].objective[0] == pytest.approx(paths[1].objective[0], rel=1e-9)
@@ -377,22 +376,22 @@ def test_several_inliers_leave_together_and_the_objective_falls(rule):
 
 
 def test_a_leg_that_stands_still_takes_equals_in_random_order():
-    from mipclass.methods.robust_svm.kernels.homotopy import CLOCK, EQUALS, IDLE, RANDOM, STUCK, comes_first
+    from mipclass.methods.robust_svm.kernels.legs import Clock
+    from mipclass.methods.robust_svm.kernels.ratio_test import STUCK, comes_first
 
     at_once = np.zeros(6)
 
-    def chosen(clock: np.ndarray) -> int:
+    def chosen(clock: Clock) -> int:
         step, who = 1.0, -1
-        clock[EQUALS] = 0.0
+        clock.equals[0] = 0.0
         for i, x in enumerate(at_once):
             if comes_first(x, step, clock):
                 step, who = x, i
         return who
 
-    clock = np.zeros(CLOCK)
-    clock[RANDOM] = 1.0
+    clock = Clock.at(0.0)
     assert {chosen(clock) for _ in range(20)} == {0}
-    clock[IDLE] = STUCK
+    clock.idle[0] = STUCK
     counts = np.bincount([chosen(clock) for _ in range(6000)], minlength=6)
     assert counts.min() > 800  # of 1000 expected
     assert not comes_first(0.5, 0.0, clock)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from mipclass import models
-from mipclass.methods.robust_svm.form import read
 from mipclass.methods.robust_svm.outlier_path import follow_path
 from mipclass.methods.robust_svm.svm_interior import interior_point
 from mipclass.protocol.run import Run
+from tests.truth.outlier_path import form_of
 
 
 def never() -> None:
@@ -75,8 +75,8 @@ def test_paths_start_on_heavy_tailed_features_where_descent_crawls(C):
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     y = np.where(X @ rng.normal(size=30) + 0.5 * rng.normal(size=600) > 0, 1, -1)
     y[rng.random(600) < 0.15] *= -1
-    robust = read(models.robust_svm(X, y, C, intercept="penalised"))
+    robust = form_of(models.robust_svm(X, y, C, intercept="penalised"))
     path, status = follow_path(robust, Run.quiet(), "theta")
     assert status is None
     assert path.complete
-    assert relative_gap(robust.Z, robust.C, path.alpha(0)) <= 1e-9
+    assert relative_gap(robust.points.operator.matrix, robust.C, path.alpha(0)) <= 1e-9

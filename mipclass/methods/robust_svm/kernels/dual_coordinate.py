@@ -1,107 +1,127 @@
 """Coordinate descent for min 1/2 a'Qa - 1'a, lower <= a <= upper: the SVM dual without an offset.
 
-Two forms: `linear_descent` keeps w = Z'a (Z holds the rows y_i x_i) and costs O(d) a step, with the shrinking of Hsieh et
-al. (2008); `kernel_descent` keeps the gradient, picks the coordinate of largest decrease and costs O(n) a step.
+Two forms: `linear_descent` keeps w = Z'a (Z holds the rows y_i x_i) and costs O(d) per step, with the shrinking of Hsieh et
+al. (2008); `kernel_descent` keeps the gradient, chooses the coordinate of largest decrease and costs O(n) per step.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from ....arrays import Array
+from ....arrays import Array, Index
 from ....numeric.cholesky_update import REORDER
 from ....numeric.random import State, below
 
+NO_GRADIENT = 1e-14  # a projected gradient up to this size (the margins it is compared with are about 1) is rounding
+
+
+class Box(NamedTuple):
+    """The bounds of the multipliers."""
+
+    lower: Array
+    upper: Array
+
+
+class Shrinking(NamedTuple):
+    """A coordinate at its lower bound with a gradient above `high`, or at its upper bound with one below `low`, is left out."""
+
+    high: float
+    low: float
+
+
+@njit(cache=True)
+def shuffle(order: Index, size: int, random: State) -> None:
+    """Put the first `size` entries into random order."""
+    for s in range(size):
+        r = s + below(random, size - s)
+        order[s], order[r] = order[r], order[s]
+
 
 @njit(cache=True, fastmath=REORDER)
-def linear_descent(
-    Z: Array,
-    lower: Array,
-    upper: Array,
-    a: Array,
-    w: Array,
-    diagonal: Array,
-    tolerance: float,
-    passes: int,
-    random: State,
-) -> tuple[int, float]:
-    """Sweeps in random order, the work of at most `passes` over all coordinates; returns (passes' worth of work, which is
-    `passes` when it ran out, and the largest projected gradient of the last full sweep).
+def sweep(
+    Z: Array, box: Box, a: Array, w: Array, diagonal: Array, order: Index, size: int, shrinking: Shrinking
+) -> tuple[int, float, float]:  # fmt: skip
+    """One step on each of the first `size` coordinates of `order`, in this order; w = Z'a is kept.
 
-    Stops when the projected gradients of one sweep over all coordinates differ by less than `tolerance`. Rows of zeros
-    go straight to their better bound. Sweeps over the few coordinates that are not shrunk count for their share.
+    Coordinates that shrinking leaves out go behind the others; returns (coordinates left, largest and smallest projected
+    gradient met). The coordinate of a row of zeros goes to its better bound.
     """
-    n, d = Z.shape
+    lower, upper = box
+    d = Z.shape[1]
+    high = -np.inf
+    low = np.inf
+    s = 0
+    while s < size:
+        i = order[s]
+        row = Z[i]
+        gradient = -1.0
+        for c in range(d):
+            gradient += row[c] * w[c]
+        at_lower = a[i] <= lower[i]
+        at_upper = not at_lower and a[i] >= upper[i]
+        if (at_lower and gradient > shrinking.high) or (at_upper and gradient < shrinking.low):
+            size -= 1
+            order[s], order[size] = order[size], order[s]
+            continue
+        projected = gradient
+        if (at_lower and gradient >= 0.0) or (at_upper and gradient <= 0.0):
+            projected = 0.0
+        high = max(high, projected)
+        low = min(low, projected)
+        if abs(projected) > NO_GRADIENT:
+            old = a[i]
+            new = upper[i] if diagonal[i] <= 0.0 else min(max(old - gradient / diagonal[i], lower[i]), upper[i])
+            if new != old:
+                a[i] = new
+                step = new - old
+                for c in range(d):
+                    w[c] += step * row[c]
+        s += 1
+    return size, high, low
+
+
+@njit(cache=True)
+def linear_descent(
+    Z: Array, box: Box, a: Array, w: Array, diagonal: Array, tolerance: float, passes: int, random: State
+) -> int:  # fmt: skip
+    """Sweeps in random order, with the work of at most `passes` sweeps over all coordinates.
+
+    Stops when the projected gradients of one sweep over all coordinates differ by at most `tolerance`. Returns the passes
+    used, which are `passes` when that has not been reached. A sweep over the coordinates that are not shrunk counts for
+    their share.
+    """
+    n = Z.shape[0]
     order = np.arange(n)
     size = n
-    shrink_high = np.inf
-    shrink_low = -np.inf
-    spread = np.inf
+    shrinking = Shrinking(np.inf, -np.inf)
     visits = 0
     while visits < passes * n:
         visits += max(size, 1)
-        high = -np.inf
-        low = np.inf
-        for s in range(size):
-            r = s + below(random, size - s)
-            order[s], order[r] = order[r], order[s]
-        s = 0
-        while s < size:
-            i = order[s]
-            row = Z[i]
-            gradient = -1.0
-            for c in range(d):
-                gradient += row[c] * w[c]
-            projected = 0.0
-            if a[i] <= lower[i]:
-                if gradient > shrink_high:
-                    size -= 1
-                    order[s], order[size] = order[size], order[s]
-                    continue
-                if gradient < 0.0:
-                    projected = gradient
-            elif a[i] >= upper[i]:
-                if gradient < shrink_low:
-                    size -= 1
-                    order[s], order[size] = order[size], order[s]
-                    continue
-                if gradient > 0.0:
-                    projected = gradient
-            else:
-                projected = gradient
-            high = max(high, projected)
-            low = min(low, projected)
-            if abs(projected) > 1e-14:
-                old = a[i]
-                new = upper[i] if diagonal[i] <= 0.0 else min(max(old - gradient / diagonal[i], lower[i]), upper[i])
-                if new != old:
-                    a[i] = new
-                    step = new - old
-                    for c in range(d):
-                        w[c] += step * row[c]
-            s += 1
+        shuffle(order, size, random)
+        size, high, low = sweep(Z, box, a, w, diagonal, order, size, shrinking)
         spread = high - low if size > 0 else 0.0
         if spread <= tolerance:
             if size == n:
-                return min(visits // n, passes - 1), max(high, -low)
+                return min(visits // n, passes - 1)
             size = n
-            shrink_high = np.inf
-            shrink_low = -np.inf
-            continue
-        shrink_high = high if high > 0.0 else np.inf
-        shrink_low = low if low < 0.0 else -np.inf
-    return passes, spread
+            shrinking = Shrinking(np.inf, -np.inf)
+        else:
+            shrinking = Shrinking(high if high > 0.0 else np.inf, low if low < 0.0 else -np.inf)
+    return passes
 
 
 @njit(cache=True, fastmath=REORDER)
 def kernel_descent(
-    Q: Array, lower: Array, upper: Array, a: Array, m: Array, diagonal: Array, tolerance: float, steps: int
-) -> tuple[int, float]:
-    """At most `steps` steps on the coordinate of largest decrease; m = Qa is kept; returns (steps, largest violation).
+    Q: Array, box: Box, a: Array, m: Array, diagonal: Array, tolerance: float, steps: int
+) -> int:  # fmt: skip
+    """At most `steps` steps on the coordinate of largest decrease; m = Qa is kept. Returns the steps used.
 
     Stops when the largest projected gradient is at most `tolerance`.
     """
+    lower, upper = box
     n = Q.shape[0]
     for step in range(steps):
         best = -1
@@ -119,7 +139,7 @@ def kernel_descent(
                     gain = value
                     best = i
         if violation <= tolerance or best < 0:
-            return step, violation
+            return step
         g = 1.0 - m[best]
         full = a[best] + g / diagonal[best] if diagonal[best] > 0.0 else np.sign(g) * np.inf
         new = min(max(full, lower[best]), upper[best])
@@ -128,4 +148,4 @@ def kernel_descent(
         row = Q[best]
         for i in range(n):
             m[i] += change * row[i]
-    return steps, np.inf
+    return steps

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from ....arrays import Array, Index
+from ....arrays import Array, Index, Mask
 from ....numeric.cholesky_update import REORDER
 
 
+class StepChanges(NamedTuple):
+    """Breakpoints as differences, in arrays like those of CSR: a = rest + C theta [outlier].
+
+    theta, s : (steps,) the parameters.
+    start, which, change : rest changes at (which, change)[start[k] : start[k + 1]] in step k.
+    toggle_start, toggled : the points that change sides in step k.
+    """
+
+    theta: Array
+    s: Array
+    start: Index
+    which: Index
+    change: Array
+    toggle_start: Index
+    toggled: Index
+
+
 @njit(cache=True, fastmath=REORDER)
-def objectives(
-    margins: Array, ridge: Array, C: Array, theta: Array, s: Array, rest: Array, outlier: NDArray[np.bool_],
-    start: Index, index: Index, change: Array, toggle_start: Index, toggled: Index,
-) -> Array:  # fmt: skip
+def objectives(margins: Array, ridge: Array, C: Array, rest: Array, outlier: Mask, steps: StepChanges) -> Array:
     """1/2 a'Qa + sum_i C_i l(m_i; theta_k, s_k) for each row k of `margins` (which include ridge_i a_i).
 
-    a = rest + C theta [outlier]; row k first applies its changes of rest and toggles its outliers (CSR-like arrays).
-    `rest` and `outlier` are left at the last row. O(rows * n).
+    `rest` and `outlier` are those before the first step and are left at the last one. O(steps * n).
     """
-    rows, n = margins.shape
-    out = np.empty(rows)
-    for k in range(rows):
-        for e in range(start[k], start[k + 1]):
-            rest[index[e]] += change[e]
-        for e in range(toggle_start[k], toggle_start[k + 1]):
-            outlier[toggled[e]] = not outlier[toggled[e]]
-        t = theta[k]
-        cut = s[k]
+    count, n = margins.shape
+    out = np.empty(count)
+    for k in range(count):
+        for e in range(steps.start[k], steps.start[k + 1]):
+            rest[steps.which[e]] += steps.change[e]
+        for e in range(steps.toggle_start[k], steps.toggle_start[k + 1]):
+            outlier[steps.toggled[e]] = not outlier[steps.toggled[e]]
+        t = steps.theta[k]
+        cut = steps.s[k]
         beyond = 1.0 - cut
         row = margins[k]
         total = 0.0

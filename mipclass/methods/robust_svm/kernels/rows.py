@@ -1,19 +1,44 @@
-"""Products with the rows of a matrix that is dense or, when most of its entries are zero, also there in compressed form.
-
-`Rows` is (start, column, value) of a CSR matrix; `start` is empty when there is no compressed form, and the dense rows are read.
-"""
+"""Products with the rows of a matrix that is dense or, when most of its entries are zero, also held in compressed form."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
 from numpy.typing import NDArray
 
 from ....arrays import Array, Index
 from ....numeric.cholesky_update import REORDER
+from .compiled import inner_kernel
 
-# Unsigned: numba then leaves out its test for negative indices, which would cost as much as the product.
-Rows = tuple[NDArray[np.uint32], NDArray[np.uint32], Array]
+# Largest share of nonzeros at which rows are read in compressed form. Above it the indirect accesses, which cannot be
+# vectorised, are taken to cost more than the zeros that they skip.
+SPARSE = 0.25
+
+
+class Compressed(NamedTuple):
+    """Rows of a CSR matrix; `start` is empty when there is no compressed form and the dense rows are read.
+
+    The indices are unsigned: numba then omits its test for negative indices, which would cost as much as the product.
+    """
+
+    start: NDArray[np.uint32]
+    column: NDArray[np.uint32]
+    value: Array
+
+
+NOT_COMPRESSED = Compressed(np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32), np.empty(0))
+
+
+def compressed(Z: Array) -> Compressed:
+    """The compressed form of Z when at most SPARSE of its entries are nonzero, else the empty one."""
+    if np.count_nonzero(Z) > SPARSE * Z.size:
+        return NOT_COMPRESSED
+    sparse = sp.csr_array(Z)
+    value = np.asarray(sparse.data, dtype=np.float64)
+    return Compressed(sparse.indptr.astype(np.uint32), sparse.indices.astype(np.uint32), value)
 
 
 @njit(cache=True, fastmath=REORDER)
@@ -26,8 +51,8 @@ def row_dot(Z: Array, i: int, x: Array) -> float:
 
 
 @njit(cache=True, inline="always")
-def compressed_dot(rows: Rows, i: int, x: Array) -> float:
-    """The same from compressed rows."""
+def compressed_dot(rows: Compressed, i: int, x: Array) -> float:
+    """Z_i.x from compressed rows."""
     start, column, value = rows
     total = 0.0
     for e in range(start[i], start[i + 1]):
@@ -36,9 +61,9 @@ def compressed_dot(rows: Rows, i: int, x: Array) -> float:
 
 
 @njit(cache=True)
-def dot_rows(Z: Array, rows: Rows, which: Index, k: int, x: Array, out: Array) -> None:
-    """out[c] = Z[which[c]].x."""
-    if rows[0].shape[0]:
+def dot_rows(Z: Array, rows: Compressed, which: Index, k: int, x: Array, out: Array) -> None:
+    """out[c] = Z[which[c]].x for c < k."""
+    if rows.start.shape[0]:
         for c in range(k):
             out[c] = compressed_dot(rows, which[c], x)
     else:
@@ -46,16 +71,16 @@ def dot_rows(Z: Array, rows: Rows, which: Index, k: int, x: Array, out: Array) -
             out[c] = row_dot(Z, which[c], x)
 
 
-@njit(cache=True)
-def all_products(rows: Rows, x: Array, out: Array) -> None:
+@inner_kernel
+def all_products(rows: Compressed, x: Array, out: Array) -> None:
     """out = Zx from compressed rows."""
     for i in range(out.shape[0]):
         out[i] = compressed_dot(rows, i, x)
 
 
-@njit(cache=True)
-def add_rows(Z: Array, rows: Rows, which: Index, weights: Array, k: int, out: Array) -> None:
-    """out += sum_c weights[c] Z[which[c]]."""
+@inner_kernel
+def add_rows(Z: Array, rows: Compressed, which: Index, weights: Array, k: int, out: Array) -> None:
+    """out += sum over c < k of weights[c] Z[which[c]]."""
     start, column, value = rows
     if start.shape[0]:
         for c in range(k):
@@ -69,7 +94,7 @@ def add_rows(Z: Array, rows: Rows, which: Index, weights: Array, k: int, out: Ar
 
 @njit(cache=True, fastmath=REORDER)
 def combine_rows(Z: Array, rows: Index, weights: Array, k: int, out: Array) -> None:
-    """out += sum_c weights[c] Z[rows[c]], four rows at a time to spare memory traffic on `out`."""
+    """out += sum over c < k of weights[c] Z[rows[c]], four rows at a time to spare memory traffic on `out`."""
     n = out.shape[0]
     c = 0
     while c + 4 <= k:

@@ -1,0 +1,259 @@
+"""The two operators behind the matrix Q of a robust SVM's dual, with the same fields and methods.
+
+    SignedRows   Q = Z Z' through the rows Z_i = y_i x_i of a linear rule; nothing of size n x n is formed
+    SignedGram   Q = (y y') * K stored, with a ridge on its diagonal where the homotopy needs one
+
+A vector v of multipliers is handed to the kernels as its `drive`: Z'v for rows, Qv for a Gram matrix. What the compiled
+homotopy asks of an operator is in operations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cholesky
+
+from ....arrays import Array, Index
+from ....numeric.cholesky_update import append
+from .active_set import DEPENDENT, PIVOT, ActiveSet, append_points, append_row
+from .rows import NOT_COMPRESSED, Compressed, compressed, dot_rows
+
+# Ridge of a Gram matrix relative to Q_ii: it keeps every Q_AA factorable and is far below the accuracy that is claimed.
+# Smooth kernels need it, because their spectrum decays to rounding; dependent rows of a linear rule stay out of A instead.
+RIDGE = 1e-11
+MOSTLY_RIDGE = (
+    1e-9  # a Schur complement below a hundred ridges, relative to Q_jj, does not tell a point from the others
+)
+ROWS_AT_ONCE = 2000  # of ZZ' when it is needed only row by row: bounds the memory at this many times n numbers
+
+
+class PathChanges(NamedTuple):
+    """Changes of the multipliers along breakpoints: a = rest + C theta [outlier].
+
+    rest, outlier : (steps, n) changes of rest and of C [outlier] at each breakpoint.   theta : (steps, 1).
+    moved : (steps, 1) theta less its value before the first step.   far, weights : the outliers before it and their C.
+    """
+
+    rest: sp.csr_array
+    outlier: sp.csr_array
+    theta: Array
+    moved: Array
+    far: Index
+    weights: Array
+
+
+class SignedRows(NamedTuple):
+    """Q = Z Z' for a linear rule.
+
+    matrix : Z (n, d).    columns : Z', contiguous.   rows : Z in compressed form, or empty.   features : 0, 1, ..., d - 1.
+    diagonal : Q_ii.      root : sqrt(Q_ii).          widest : the largest of them.     ridge : zeros.
+    """
+
+    matrix: Array
+    columns: Array
+    rows: Compressed
+    features: Index
+    diagonal: Array
+    root: Array
+    widest: float
+    ridge: Array
+
+    @classmethod
+    def of(cls, Z: Array) -> SignedRows:
+        """The operator of the rows Z (C-contiguous), which are not copied."""
+        return cls._build(Z, compressed(Z), np.einsum("ij,ij->i", Z, Z))
+
+    @classmethod
+    def _build(cls, Z: Array, rows: Compressed, diagonal: Array) -> SignedRows:
+        features = np.arange(Z.shape[1], dtype=np.int64)
+        columns = np.ascontiguousarray(Z.T)
+        root = np.sqrt(diagonal)
+        return cls(Z, columns, rows, features, diagonal, root, float(root.max(initial=0.0)), np.zeros(len(Z)))
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether rows are read in compressed form."""
+        return len(self.rows.start) > 0
+
+    @property
+    def dependent_below(self) -> float:
+        """A point with a smaller Schur complement, relative to Q_jj, is linearly dependent on the active ones."""
+        return DEPENDENT
+
+    def restrict(self, names: Index) -> SignedRows:
+        """The operator of the points `names` alone."""
+        Z = self.matrix[names]
+        return self._build(Z, compressed(Z) if self.is_compressed else NOT_COMPRESSED, self.diagonal[names])
+
+    def drive(self, index: Index, values: Array) -> Array:
+        """Z'v for v given by its entries; it is the same for every restriction."""
+        if len(index) == 1:
+            return np.asarray(self.matrix[index[0]] * values[0])
+        return np.asarray(self.matrix[index].T @ values)
+
+    def restrict_drive(self, drive: Array, names: Index) -> Array:
+        """The drive as the restriction to `names` sees it."""
+        return drive
+
+    def product(self, index: Index, values: Array) -> Array:
+        """Qv for v given by its entries."""
+        return np.asarray(self.matrix @ (self.matrix[index].T @ values))
+
+    def margins(self, a: Array) -> Array:
+        """The margins Qa, without a ridge."""
+        return np.asarray(self.matrix @ (self.matrix.T @ a))
+
+    def margin_scale(self, a: Array) -> Array:
+        """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured."""
+        size, used = np.abs(a), np.flatnonzero(a)
+        scale = np.ones(len(a))
+        for start in range(0, len(a), ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            scale[block] += np.abs(self.matrix[block] @ self.matrix[used].T) @ size[used]
+        return scale
+
+    def margins_along(self, m: Array, changes: PathChanges) -> Array:
+        """(steps, n) margins after each of the changes that follow a solution with the margins m."""
+        rest, outlier, theta, moved, far, weights = changes
+        Z = self.matrix
+        dw = np.cumsum(rest @ Z, axis=0) + theta * np.cumsum(outlier @ Z, axis=0)
+        if moved.any():
+            dw += moved * (Z[far].T @ weights)
+        return np.asarray(m + dw @ Z.T)
+
+    def dense(self) -> Array:
+        """Q as a matrix."""
+        return np.asarray(self.matrix @ self.matrix.T)
+
+    def join(self, active_set: ActiveSet, j: int) -> float:
+        """Put point j into the active set; returns its Schur complement relative to Q_jj."""
+        spare = np.empty((1, len(active_set.U)))
+        return float(append_row(self.matrix, self.rows, self.diagonal, active_set, j, spare))
+
+    def column(self, active_set: ActiveSet, j: int) -> Array:
+        """Q_{A,j} for a point j outside the active set A."""
+        members = active_set.members
+        out = np.empty(len(members))
+        dot_rows(self.matrix, self.rows, members, len(members), self.matrix[j], out)
+        return out
+
+    def factorise(self, active_set: ActiveSet, index: Index) -> None:
+        """Make `index` the active set, from scratch."""
+        active_set.clear()
+        for j in index:
+            self.join(active_set, j)
+
+
+class SignedGram(NamedTuple):
+    """Q = (y y') * K + diag(ridge), stored.
+
+    matrix : Q (n, n), with the ridge.   features : empty, for there is no w.
+    diagonal : Q_ii.   root : sqrt(Q_ii).   widest : the largest of them.   ridge : what has been added to the diagonal.
+    """
+
+    matrix: Array
+    features: Index
+    diagonal: Array
+    root: Array
+    widest: float
+    ridge: Array
+
+    @classmethod
+    def of(cls, Q: Array, ridge: float = 0.0) -> SignedGram:
+        """The operator of Q, which is taken over and gets the ridge, given relative to Q_ii, on its diagonal."""
+        diagonal = np.diagonal(Q).copy()
+        # A point at the origin has the margin 0 for every rule: it gets the scale of the largest point.
+        scale = np.where(diagonal > 0, diagonal, max(float(diagonal.max(initial=0.0)), 1.0))
+        added = ridge * scale
+        if ridge:
+            points = np.arange(len(Q))
+            Q[points, points] += added
+        return cls._build(Q, diagonal + added, added)
+
+    @classmethod
+    def _build(cls, Q: Array, diagonal: Array, ridge: Array) -> SignedGram:
+        root = np.sqrt(diagonal)
+        return cls(Q, np.empty(0, dtype=np.int64), diagonal, root, float(root.max(initial=0.0)), ridge)
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether rows are read in compressed form: never."""
+        return False
+
+    @property
+    def dependent_below(self) -> float:
+        """A point with a smaller Schur complement, relative to Q_jj, counts as linearly dependent on the active ones."""
+        return MOSTLY_RIDGE
+
+    def restrict(self, names: Index) -> SignedGram:
+        """The operator of the points `names` alone."""
+        return self._build(self.matrix[np.ix_(names, names)], self.diagonal[names], self.ridge[names])
+
+    def drive(self, index: Index, values: Array) -> Array:
+        """Qv for v given by its entries."""
+        return self.product(index, values)
+
+    def restrict_drive(self, drive: Array, names: Index) -> Array:
+        """The drive as the restriction to `names` sees it."""
+        return np.asarray(drive[names])
+
+    def product(self, index: Index, values: Array) -> Array:
+        """Qv for v given by its entries."""
+        if len(index) == 1:
+            return np.asarray(self.matrix[index[0]] * values[0])
+        return np.asarray(self.matrix[index].T @ values)
+
+    def margins(self, a: Array) -> Array:
+        """The margins Qa, without the ridge."""
+        return np.asarray(self.matrix @ a - self.ridge * a)
+
+    def margin_scale(self, a: Array) -> Array:
+        """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured."""
+        used = np.flatnonzero(a)
+        return np.asarray(1.0 + np.abs(self.matrix[:, used]) @ np.abs(a)[used])
+
+    def margins_along(self, m: Array, changes: PathChanges) -> Array:
+        """(steps, n) margins after each of the changes that follow a solution with the margins m."""
+        rest, outlier, theta, moved, far, weights = changes
+        used = np.unique(np.concatenate([rest.indices, outlier.indices]))
+        coefficients = np.cumsum(rest[:, used].toarray(), axis=0) + theta * np.cumsum(
+            outlier[:, used].toarray(), axis=0
+        )
+        margins = coefficients @ self.matrix[used]
+        margins += m
+        if moved.any():
+            margins += moved * self.product(far, weights)
+        return np.asarray(margins)
+
+    def dense(self) -> Array:
+        """Q as a matrix (not a copy)."""
+        return self.matrix
+
+    def join(self, active_set: ActiveSet, j: int) -> float:
+        """Put point j into the active set; returns its Schur complement relative to Q_jj."""
+        spare = np.empty((1, len(active_set.U)))
+        return float(append_points(self.matrix, self.diagonal, active_set, np.array([j]), spare))
+
+    def column(self, active_set: ActiveSet, j: int) -> Array:
+        """Q_{A,j} for a point j outside the active set A."""
+        return np.asarray(self.matrix[j, active_set.members])
+
+    def factorise(self, active_set: ActiveSet, index: Index) -> None:
+        """Make `index` the active set, from scratch."""
+        active_set.clear()
+        k, U = len(index), active_set.U
+        block = self.matrix[np.ix_(index, index)]
+        try:
+            U[:k, :k] = cholesky(block, lower=False, check_finite=False)
+        except np.linalg.LinAlgError:  # numerically dependent points: the update raises their pivots to the floor
+            for c in range(k):
+                column, corner = block[c : c + 1].copy(), block[c : c + 1, c : c + 1].copy()
+                append(U, c, column, corner, PIVOT * corner[0])
+        active_set.active[:k] = index
+        active_set.position[index] = np.arange(k)
+        active_set.size[0] = k
+
+
+Operator = SignedRows | SignedGram
