@@ -12,9 +12,10 @@ from ...arrays import Array
 from ...errors import InvalidInputError
 from ...models.ramp import check_ramp
 
-MOST_TIES = 6  # whose choices of sides are all looked at
-SOLVED = 1e-7  # residuals of linear programs below this are zero
-ORIGIN = 1e-10  # a row with a smaller share of the largest one is a point at the origin: its margin is the same for every rule
+MOST_TIES = 6  # ties for which all 2^6 choices of sides are tried, each with a linear program
+SOLVED = 1e-7  # residuals of these linear programs below this, relative to C, are zero: the tolerance of the LP solver
+ORIGIN = 1e-10  # a row with entries below this share of the largest is a point at the origin: no rule moves its margin
+TOLERANCE = 1e-8  # within which a margin, relative to its scale, may be read as being at 1 or at s
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class LocalOptimality:
     ties: NDArray[np.int64]
     tie_violation: float
 
-    def holds(self, tolerance: float = 1e-8) -> bool:
+    def holds(self, tolerance: float = TOLERANCE) -> bool:
         """The conditions hold to `tolerance`, and at every tie for both sides."""
         return self.violation <= tolerance and self.tie_violation <= max(tolerance, SOLVED)
 
@@ -49,7 +50,7 @@ def local_optimality(
     s: float,
     *,
     scale: ArrayLike = 1.0,
-    tolerance: float = 1e-8,
+    tolerance: float = TOLERANCE,
     rows: ArrayLike | None = None,
 ) -> LocalOptimality:
     """Check the conditions for a local optimum of 1/2 |w|^2 + sum_i C_i l(m_i; theta, s) with w = sum_i alpha_i y_i phi(x_i):

@@ -18,10 +18,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...arrays import Array
 
-LARGEST_D = 1000  # features up to which a step, n d^2, is worth it
-STEPS = 60
-LONGEST = 0.995  # share of the way to the boundary
+LARGEST_D = 1000  # features up to which a step, which costs n d^2, is worth taking
+STEPS = 60  # most steps; some twenty are usual
+LONGEST = 0.995  # share of the way to the boundary that a step takes, so that all variables stay positive
+NO_STEP = 1e-10  # a step length below this, primal and dual, makes no progress
 CLOSED = 1e-8  # a relative gap that the homotopy after it closes at once
+# A multiplier goes to a bound when its distance to it, relative to C, is below this multiple of the bound's own multiplier;
+# the first multiple that leaves the gap closed is taken.
+BOUND_MULTIPLES = (1.0, 1e-3, 1e-6)
 
 
 def interior_point(Z: Array, C: Array, tolerance: float, stop: Callable[[], object], w0: Array | float = 0.0) -> Array:
@@ -46,7 +50,7 @@ def interior_point(Z: Array, C: Array, tolerance: float, stop: Callable[[], obje
         target = gap / (2 * len(a)) * (ahead / gap) ** 3
         da, dw, dz, dv = newton.direction(target - da * dz, target + da * dv)
         primal, dual = _longest(a, C, z, v, da, dz, dv)
-        if not np.isfinite(da).all() or max(primal, dual) < 1e-10:
+        if not np.isfinite(da).all() or max(primal, dual) < NO_STEP:
             break
         a = a + LONGEST * primal * da
         z, v = z + LONGEST * dual * dz, v + LONGEST * dual * dv
@@ -59,7 +63,7 @@ def _at_bounds(Z: Array, C: Array, a: Array, z: Array, v: Array, w0: Array | flo
     """Multipliers that belong at a bound put there, as many as leave the gap closed: a small share of a large C may still matter."""
     allowed = max(CLOSED, 2.0 * _relative_gap(Z, C, a, w0))
     share = a / C
-    for part in (1.0, 1e-3, 1e-6):
+    for part in BOUND_MULTIPLES:
         low = share < part * z
         put = np.where(low & (share < 0.5), 0.0, np.where(~low & (1.0 - share < part * v), C, a))
         if _relative_gap(Z, C, put, w0) <= allowed:
