@@ -31,6 +31,7 @@ STATUS = {
     "feasible": Status.ITERATION_LIMIT,
     "infeasible": Status.INFEASIBLE,
     "unbounded": Status.UNBOUNDED,
+    "infeasibleOrUnbounded": Status.NUMERICAL_ERROR,  # unless a solve without the objective tells which
     "maxTimeLimit": Status.TIME_LIMIT,
     "maxIterations": Status.ITERATION_LIMIT,
     "maxEvaluations": Status.NODE_LIMIT,
@@ -160,7 +161,7 @@ class PyomoBackend(Backend):
             return Solution(stopped.status, "stopped while the model was built")
         raw, results = self._call(model, program, run)
         if raw == "infeasibleOrUnbounded":
-            return infeasible_or_unbounded(self.solve, program, run, Status.NUMERICAL_ERROR, **run.options)
+            return infeasible_or_unbounded(self.solve, program, run, STATUS[raw], **run.options)
         status = STATUS[raw.partition(":")[0]]
         if raw == "feasible" and run.stop() is not None:  # glpk's word for a limit
             status = Status.TIME_LIMIT

@@ -36,13 +36,12 @@ class Method(ABC, Generic[Form]):
     promise: ClassVar[str]
     options: ClassVar[Options] = {}
 
+    @abstractmethod
     def match(self, problem: Problem) -> Form | Refusal:
         """The problem in this method's normal form, or the reason why it has none.
 
         Matching is cheap: a form computes what is dear (dense, merged or whitened data) when it is first asked for it.
         """
-        reason = self.refuses(problem)  # TRANSITION
-        return problem if reason is None else Refusal(reason)  # type: ignore[return-value]
 
     @abstractmethod
     def solve(self, form: Form, run: Run) -> Outcome:

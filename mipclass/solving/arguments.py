@@ -58,6 +58,7 @@ def as_problem(problem: Any) -> Problem:
 
 
 def check_limits(time_limit: Any, gap: Any, seed: Any, threads: Any, callback: Any) -> None:
+    """Refuse limits, seeds, numbers of threads and callbacks that make no sense."""
     if time_limit is not None and (not is_number(time_limit) or not time_limit > 0):
         raise InvalidInputError(f"time_limit must be a positive number of seconds or None; got {time_limit!r}.")
     if not is_number(gap) or not 0 <= gap < np.inf:
@@ -71,6 +72,7 @@ def check_limits(time_limit: Any, gap: Any, seed: Any, threads: Any, callback: A
 
 
 def start_values(warm_start: Result | Mapping[str, Any] | None) -> Values | None:
+    """The arrays by name of an earlier Result or of a mapping; None where there are none."""
     if warm_start is None:
         return None
     values = warm_start.values if isinstance(warm_start, Result) else warm_start
