@@ -28,7 +28,9 @@ STATUS = {
     "optimal_inaccurate": Status.NUMERICAL_ERROR,
     "infeasible": Status.INFEASIBLE,
     "infeasible_inaccurate": Status.NUMERICAL_ERROR,
+    "unbounded": Status.UNBOUNDED,  # unless a solve without the objective tells that it is infeasible
     "unbounded_inaccurate": Status.NUMERICAL_ERROR,
+    "infeasible_or_unbounded": Status.NUMERICAL_ERROR,  # unless a solve without the objective tells which
     "user_limit": Status.ITERATION_LIMIT,
     "solver_error": Status.NUMERICAL_ERROR,
 }
@@ -145,7 +147,7 @@ class CvxpyBackend(Backend):
             form.start_from(start)
         raw = form.solve(self.solver, self._arguments(program, run))
         if raw in ("infeasible_or_unbounded", "unbounded"):
-            told = infeasible_or_unbounded(self.solve, program, run, otherwise=Status.UNBOUNDED)
+            told = infeasible_or_unbounded(self.solve, program, run, otherwise=STATUS[raw])
             return replace(told, raw_status=f"{raw}; {told.raw_status}", iterations=form.iterations())
         return self._read(program, form, raw, run)
 
