@@ -189,6 +189,9 @@ def no_changes(n: int) -> Pending:
 
 
 @inner_kernel
-def rate_of_level(leg: Leg, state: States, i: int) -> float:
-    """The rate of the level at which active point i stays: p on the edge, q at the cut-off."""
-    return leg.dp[i] if state[i] == EDGE else leg.dq[i]
+def put_rates_of_levels(leg: Leg, state: States, active_set: ActiveSet, out: Array) -> None:
+    """out[c] = the rate of the level at which active point c stays: p on the edge, q at the cut-off."""
+    dp, dq, active = leg.dp, leg.dq, active_set.active
+    for c in range(active_set.size[0]):
+        i = active[c]
+        out[c] = dp[i] if state[i] == EDGE else dq[i]

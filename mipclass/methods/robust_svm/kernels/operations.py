@@ -15,7 +15,7 @@ from ....arrays import Array
 from ....numeric.cholesky_update import dot, solve_lower, solve_upper
 from .active_set import DEPENDENT, ActiveSet, append_points, append_row
 from .compiled import inner_kernel
-from .legs import Leg, Motion, rate_of_level
+from .legs import Leg, Motion, put_rates_of_levels
 from .operators import Operator, SignedGram, SignedRows
 from .partition import States
 from .rows import add_rows, all_products, combine_rows, dot_rows
@@ -87,9 +87,11 @@ def rates_rows(
     Z, rows, active, U = operator.matrix, operator.rows, active_set.active, active_set.U
     da, dm, dw = motion
     k = active_set.size[0]
+    wanted = np.empty(k)
+    put_rates_of_levels(leg, state, active_set, wanted)
     dot_rows(Z, rows, active, k, leg.drive, da)
     for c in range(k):
-        da[c] = rate_of_level(leg, state, active[c]) - da[c]
+        da[c] = wanted[c] - da[c]
     solve_lower(U, k, da)
     solve_upper(U, k, da)
     mass = total_mass(active_set, da, operator.root, driven)
@@ -99,7 +101,7 @@ def rates_rows(
     rest = np.empty(k)
     dot_rows(Z, rows, active, k, dw, rest)
     for c in range(k):
-        rest[c] = rate_of_level(leg, state, active[c]) - rest[c]
+        rest[c] = wanted[c] - rest[c]
     solve_lower(U, k, rest)
     solve_upper(U, k, rest)
     add_rows(Z, rows, active, rest, k, dw)
@@ -113,7 +115,7 @@ def rates_rows(
         dm[:] = 0.0
         combine_rows(operator.columns, operator.features, dw, dw.shape[0], dm)
     for c in range(k):
-        dm[active[c]] = rate_of_level(leg, state, active[c])
+        dm[active[c]] = wanted[c]
     return mass, True
 
 
@@ -124,14 +126,17 @@ def rates_gram(
     active, U = active_set.active, active_set.U
     da, dm = motion.da, motion.dm
     k = active_set.size[0]
+    drive = leg.drive
+    wanted = np.empty(k)
+    put_rates_of_levels(leg, state, active_set, wanted)
     for c in range(k):
-        da[c] = rate_of_level(leg, state, active[c]) - leg.drive[active[c]]
+        da[c] = wanted[c] - drive[active[c]]
     solve_lower(U, k, da)
     solve_upper(U, k, da)
-    dm[:] = leg.drive
+    dm[:] = drive
     combine_rows(operator.matrix, active, da, k, dm)
     for c in range(k):
-        dm[active[c]] = rate_of_level(leg, state, active[c])
+        dm[active[c]] = wanted[c]
     return total_mass(active_set, da, operator.root, driven), True
 
 

@@ -36,22 +36,23 @@ def first_of_active(
     solution: Solution, levels: Levels, active_set: ActiveSet, da: Array, end: float, clock: Clock
 ) -> Change:  # fmt: skip
     """The first active point whose multiplier meets a bound at a distance below `end`."""
+    a, state, active, C = solution.a, solution.state, active_set.active, levels.C
     step, who, to = end, -1, -1
     for c in range(active_set.size[0]):
-        i = active_set.active[c]
-        s = solution.state[i]
+        i = active[c]
+        s = state[i]
         x = np.inf
         target = -1
         if s == EDGE:
             if da[c] < 0.0:
-                x, target = -solution.a[i] / da[c], RIGHT
+                x, target = -a[i] / da[c], RIGHT
             elif da[c] > 0.0:
-                x, target = (levels.C[i] - solution.a[i]) / da[c], LEFT
+                x, target = (C[i] - a[i]) / da[c], LEFT
         elif s == TIE_IN:
             if da[c] < 0.0:
-                x, target = (levels.C[i] - solution.a[i]) / da[c], LEFT
+                x, target = (C[i] - a[i]) / da[c], LEFT
         elif da[c] > 0.0:
-            x, target = (levels.out_level[i] - solution.a[i]) / da[c], OUT
+            x, target = (levels.out_level[i] - a[i]) / da[c], OUT
         if comes_first(x, step, clock):
             step, who, to = max(x, 0.0), i, target
     return Change(step, who, to)
@@ -68,7 +69,7 @@ def first_of_others(
     Point `last` and blocked points are passed over. `noise` times `mass` is the size below which dm is rounding.
     """
     a, m, state = solution
-    p, q = levels.p, levels.q
+    p, q, dp, dq, moving = levels.p, levels.q, leg.dp, leg.dq, leg.moving
     step, who, to = first
     rate_of_moving = leg.v[0] if leg.kind == RISE else 0.0
     for i in range(a.shape[0]):
@@ -78,19 +79,19 @@ def first_of_others(
         least = NOISE * noise[i] * mass
         if s in (RIGHT, LEFT):
             up = 1.0 if s == LEFT else -1.0
-            rate = up * (dm[i] - leg.dp[i])
+            rate = up * (dm[i] - dp[i])
             if rate > least:
                 x = up * (p[i] - m[i]) / rate
                 if comes_first(x, step, clock):
                     step, who, to = max(x, 0.0), i, EDGE
         if s in (LEFT, OUT):
             up = 1.0 if s == OUT else -1.0
-            rate = up * (dm[i] - leg.dq[i])
+            rate = up * (dm[i] - dq[i])
             if rate > least:
                 x = up * (q[i] - m[i]) / rate
                 if comes_first(x, step, clock):
                     step, who, to = max(x, 0.0), i, TIE_OUT if s == OUT else TIE_IN
-        if i == leg.moving:
+        if i == moving:
             x = (p[i] - m[i]) / dm[i] if dm[i] > least else (0.0 if m[i] >= p[i] else np.inf)
             x = max(x, 0.0)
             target = EDGE
