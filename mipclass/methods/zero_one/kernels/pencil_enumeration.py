@@ -151,13 +151,11 @@ def first_enumeration(rows: Array) -> Enumeration:
 
 
 @njit(cache=True)
-def next_row(at: Enumeration, level: int, lexicographic: bool, only_needed: bool) -> bool:
-    """Move fixed[level] to the next row to try on this level; False when there is none left.
+def next_row(fixed: Index, level: int, below: int, n: int, lexicographic: bool, only_needed: bool) -> bool:
+    """Move fixed[level] to the next of n rows to try on this level; False when there is none left.
 
-    The levels below need a row each, so that choices which leave too few rows for them are not tried.
+    The levels below, `below` of them, need a row each, so that choices which leave too few rows for them are not tried.
     """
-    fixed, n = at.fixed, at.projected.shape[2]
-    below = at.projected.shape[1] - 3 - level
     if fixed[level] != -2:
         fixed[level] += 1
     elif lexicographic:
@@ -223,7 +221,7 @@ def pencil_steps(
                     counters[ON_FLAT] += abs(a[i]) + abs(b[i]) <= ON_ALL
                 return CANDIDATE
             continue
-        if not next_row(at, level, lexicographic, only_needed):
+        if not next_row(fixed, level, levels - 1 - level, n, lexicographic, only_needed):
             fixed[level] = -2
             depth[0] = level - 1
             continue

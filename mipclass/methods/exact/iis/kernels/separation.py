@@ -15,7 +15,6 @@ from numba import njit
 
 from .....arrays import Array, Index
 from .....numeric.gauss_jordan import invert
-from .....numeric.vectors import add_multiple, inner, set_multiple
 
 ARTIFICIAL_COST = 1e3  # cost of an artificial column: far above any cost of a point, so that they leave the basis first
 SMALLEST_PIVOT = 1e-12  # a basis with a smaller pivot (rows have length one) counts as singular
@@ -91,9 +90,11 @@ def keep_support(x: Array, at: Simplex, weight: Array, n_soft: int, threshold: f
 def entering_column(at: Simplex, cost: Array, reduced: Array, in_basis: Array, is_stuck: bool) -> int:
     """The column of the most negative reduced cost (of the first negative one when stuck); -1 at an optimum."""
     n, m = at.A.shape
-    set_multiple(reduced, 1.0, cost)
+    columns, dual = at.columns, at.dual
+    for j in range(n):
+        reduced[j] = cost[j]
     for t in range(m):
-        y, row = at.dual[t], at.columns[t]
+        y, row = dual[t], columns[t]
         for j in range(n):
             reduced[j] -= y * row[j]
     entering = -1
@@ -135,6 +136,37 @@ def _prefer(basis: Index, direction: Array, k: int, leaving: int, n: int, is_stu
 
 
 @njit(cache=True)
+def multipliers(at: Simplex, cost: Array, x: Array) -> float:
+    """Set x to the vertex of the basis and `dual` to its multipliers; the vertex's cost. Rows are short, so none is sliced."""
+    n, m = at.A.shape
+    basis, inverse, dual = at.basis, at.inverse, at.dual
+    for t in range(m):
+        dual[t] = 0.0
+    value = 0.0
+    for k in range(m):
+        x[k] = inverse[k, m - 1]
+        c = ARTIFICIAL_COST if basis[k] >= n else cost[basis[k]]
+        value += c * x[k]
+        for t in range(m):
+            dual[t] += c * inverse[k, t]
+    return value
+
+
+@njit(cache=True)
+def pivot(inverse: Array, direction: Array, leaving: int) -> None:
+    """Update the inverse for a column of that direction which takes the place of the leaving one."""
+    m = len(direction)
+    scale = 1.0 / direction[leaving]
+    for t in range(m):
+        inverse[leaving, t] *= scale
+    for k in range(m):
+        if k != leaving and direction[k] != 0.0:
+            d = direction[k]
+            for t in range(m):
+                inverse[k, t] -= d * inverse[leaving, t]
+
+
+@njit(cache=True)
 def walk(
     at: Simplex, cost: Array, weight: Array, n_soft: int, threshold: float, max_pivots: int, out: Supports
 ) -> tuple[int, int, float]:
@@ -143,13 +175,12 @@ def walk(
     Every vertex whose soft points weigh less than `threshold` by `weight` is stored in `out`. At the end dual.A_i <= cost_i, so
     that rows of zero cost have  -dual[:-1].q_i >= value  when d = 1.
     """
-    n, m = at.A.shape
-    x = np.empty(m)
+    A, basis, inverse = at.A, at.basis, at.inverse
+    n, m = A.shape
+    x, direction, reduced = np.empty(m), np.empty(m), np.empty(n)
     in_basis = np.zeros(n + m, np.bool_)
     for k in range(m):
-        in_basis[at.basis[k]] = True
-    reduced = np.empty(n)
-    direction = np.empty(m)
+        in_basis[basis[k]] = True
     found = since = stuck = 0
     last = value = np.inf
     for _ in range(max_pivots):
@@ -157,14 +188,7 @@ def walk(
             if not factor(at):
                 return STALLED, found, value
             since = 0
-        for k in range(m):
-            x[k] = at.inverse[k, m - 1]
-        value = 0.0
-        at.dual[:] = 0.0
-        for k in range(m):
-            c = ARTIFICIAL_COST if at.basis[k] >= n else cost[at.basis[k]]
-            value += c * x[k]
-            add_multiple(at.dual, c, at.inverse[k])
+        value = multipliers(at, cost, x)
         if threshold > 0:
             stored = keep_support(x, at, weight, n_soft, threshold, out, found)
             if stored < 0:
@@ -174,17 +198,16 @@ def walk(
         if entering < 0:
             return OPTIMAL, found, value
         for k in range(m):
-            direction[k] = inner(at.inverse[k], at.A[entering])
+            direction[k] = 0.0
+            for t in range(m):
+                direction[k] += inverse[k, t] * A[entering, t]
         leaving = leaving_row(at, x, direction, stuck > STUCK)
         if leaving < 0:
             return STALLED, found, value  # rows of cost zero alone can make such a ray
-        in_basis[at.basis[leaving]] = False
-        at.basis[leaving] = entering
+        in_basis[basis[leaving]] = False
+        basis[leaving] = entering
         in_basis[entering] = True
-        set_multiple(at.inverse[leaving], 1.0 / direction[leaving], at.inverse[leaving])
-        for k in range(m):
-            if k != leaving and direction[k] != 0.0:
-                add_multiple(at.inverse[k], -direction[k], at.inverse[leaving])
+        pivot(inverse, direction, leaving)
         since += 1
         if value < last - TIE:
             stuck = 0
