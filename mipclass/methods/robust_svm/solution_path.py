@@ -245,13 +245,13 @@ def starts(parts: Sequence[Index]) -> Index:
 def change_matrices(steps: Sequence[Step], C: Array) -> tuple[sp.csr_array, sp.csr_array]:
     """(steps, n) sparse matrices of the changes of rest and of C [outlier]."""
 
-    def matrix(columns: list[Index], data: list[Array]) -> sp.csr_array:
-        parts = np.concatenate(data), np.concatenate(columns), starts(columns)
-        return sp.csr_array(parts, shape=(len(steps), len(C)))
+    def matrix(columns: list[Index], index: Index, data: Array) -> sp.csr_array:
+        return sp.csr_array((data, index, starts(columns)), shape=(len(steps), len(C)))
 
-    signs = [np.where(step.became_outlier, 1.0, -1.0) * C[step.toggled] for step in steps]
-    rest = matrix([step.index for step in steps], [step.change for step in steps])
-    return rest, matrix([step.toggled for step in steps], signs)
+    moved, toggled = [step.index for step in steps], [step.toggled for step in steps]
+    index, became = np.concatenate(toggled), np.concatenate([step.became_outlier for step in steps])
+    rest = matrix(moved, np.concatenate(moved), np.concatenate([step.change for step in steps]))
+    return rest, matrix(toggled, index, np.where(became, 1.0, -1.0) * C[index])
 
 
 def difference(

@@ -17,18 +17,23 @@ STUCK = 50  # changes of state without progress after which candidates at no dis
 MULTIPLIER, MODULUS = 16807.0, 2147483647.0  # the "minimal standard" generator of Park and Miller (1988)
 
 
-@njit(cache=True)
-def comes_first(x: float, step: float, clock: Clock) -> bool:
+@inner_kernel
+def wins_draw(clock: Clock) -> bool:
+    """Whether one more candidate at no distance wins: each of those seen so far is left with equal probability."""
+    clock.random[0] = (clock.random[0] * MULTIPLIER) % MODULUS
+    clock.equals[0] += 1.0
+    return clock.random[0] * clock.equals[0] < MODULUS
+
+
+# Inlined, because it is asked of every point: a call would hand over all arrays of the clock each time.
+@njit(cache=True, inline="always")
+def comes_first(x: float, step: float, is_stuck: bool, clock: Clock) -> bool:
     """Whether a change at distance x comes before the one at `step`.
 
     Once the leg is stuck, each of the candidates at no distance is taken with equal probability: points that meet their
     bounds together could otherwise follow each other in and out for ever.
     """
-    if x > NO_STEP or clock.idle[0] < STUCK:
-        return x < step
-    clock.random[0] = (clock.random[0] * MULTIPLIER) % MODULUS
-    clock.equals[0] += 1.0
-    return clock.random[0] * clock.equals[0] < MODULUS
+    return x < step if x > NO_STEP or not is_stuck else wins_draw(clock)
 
 
 @inner_kernel
@@ -38,6 +43,7 @@ def first_of_active(
     """The first active point whose multiplier meets a bound at a distance below `end`."""
     a, state, active, C = solution.a, solution.state, active_set.active, levels.C
     step, who, to = end, -1, -1
+    is_stuck = clock.idle[0] >= STUCK
     for c in range(active_set.size[0]):
         i = active[c]
         s = state[i]
@@ -53,7 +59,7 @@ def first_of_active(
                 x, target = (C[i] - a[i]) / da[c], LEFT
         elif da[c] > 0.0:
             x, target = (levels.out_level[i] - a[i]) / da[c], OUT
-        if comes_first(x, step, clock):
+        if comes_first(x, step, is_stuck, clock):
             step, who, to = max(x, 0.0), i, target
     return Change(step, who, to)
 
@@ -71,6 +77,7 @@ def first_of_others(
     a, m, state = solution
     p, q, dp, dq, moving = levels.p, levels.q, leg.dp, leg.dq, leg.moving
     step, who, to = first
+    is_stuck = clock.idle[0] >= STUCK
     rate_of_moving = leg.v[0] if leg.kind == RISE else 0.0
     for i in range(a.shape[0]):
         s = state[i]
@@ -82,14 +89,14 @@ def first_of_others(
             rate = up * (dm[i] - dp[i])
             if rate > least:
                 x = up * (p[i] - m[i]) / rate
-                if comes_first(x, step, clock):
+                if comes_first(x, step, is_stuck, clock):
                     step, who, to = max(x, 0.0), i, EDGE
         if s in (LEFT, OUT):
             up = 1.0 if s == OUT else -1.0
             rate = up * (dm[i] - dq[i])
             if rate > least:
                 x = up * (q[i] - m[i]) / rate
-                if comes_first(x, step, clock):
+                if comes_first(x, step, is_stuck, clock):
                     step, who, to = max(x, 0.0), i, TIE_OUT if s == OUT else TIE_IN
         if i == moving:
             x = (p[i] - m[i]) / dm[i] if dm[i] > least else (0.0 if m[i] >= p[i] else np.inf)
@@ -97,7 +104,7 @@ def first_of_others(
             target = EDGE
             if a[i] + x * rate_of_moving < 0.0:
                 x, target = -a[i] / rate_of_moving, RIGHT
-            if comes_first(x, step, clock):
+            if comes_first(x, step, is_stuck, clock):
                 step, who, to = x, i, target
     return Change(step, who, to)
 
@@ -123,6 +130,6 @@ def first_change(
     if leg.kind == RISE and not moves and solution.m[j] >= levels.p[j]:
         # Margins stand still while the multiplier of j grows: j lands where the multiplier meets 0.
         x = max(-solution.a[j] / leg.v[0], 0.0)
-        if comes_first(x, first.step, clock):
+        if comes_first(x, first.step, clock.idle[0] >= STUCK, clock):
             first = Change(x, j, RIGHT if solution.a[j] < 0.0 else EDGE)
     return first
