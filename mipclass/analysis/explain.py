@@ -21,7 +21,7 @@ from ..backends.highs_iis import find_conflict
 from ..errors import InvalidInputError
 from ..modelling.algebra import Constraint, Objective
 from ..modelling.model import Model
-from ..modelling.problem import AsStated
+from ..modelling.problem import AsStated, Problem
 from ..modelling.program import Program
 from ..models.coefficient_constraints import MaxFeatures
 from ..models.rate_constraints import FalseNegativeRate, FalsePositiveRate
@@ -115,7 +115,7 @@ def _with(problem: Model, objective: Objective, constraints: list[Constraint]) -
     )
 
 
-def _feasible(problem: Any, run: Run) -> bool | None:
+def _feasible(problem: Problem, run: Run) -> bool | None:
     """True, False, or None when the time ran out."""
     if run.stop() is not None:
         return None

@@ -22,6 +22,7 @@ from ..analysis.thresholds import (
 from ..arrays import Array
 from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError, warn
+from ..modelling.problem import Problem
 from ..modelling.row_blocks import is_lazy, row_blocks
 from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
 from ..protocol.result import Result
@@ -274,7 +275,7 @@ class TauFPLClassifier(BinaryClassifier):
         tau = self.tau if self.ranking_tau is None else self.ranking_tau
         left = None if np.isinf(task.deadline) else max(LEAST_SECONDS, task.deadline - time.perf_counter())
         inside = np.repeat(np.arange(len(weights)), weights.astype(np.intp)) if task.gram is not None else None
-        problem: Any
+        problem: Problem
         if task.gram is not None and inside is not None:
             y = task.y_pm1[inside]
             k = int(number_of_top(tau, float((y < 0).sum())))
