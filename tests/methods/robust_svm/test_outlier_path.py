@@ -385,7 +385,7 @@ def test_a_leg_that_stands_still_takes_equals_in_random_order():
         step, who = 1.0, -1
         clock.equals[0] = 0.0
         for i, x in enumerate(at_once):
-            if comes_first(x, step, clock):
+            if comes_first(x, step, clock.idle[0] >= STUCK, clock):
                 step, who = x, i
         return who
 
@@ -394,7 +394,7 @@ def test_a_leg_that_stands_still_takes_equals_in_random_order():
     clock.idle[0] = STUCK
     counts = np.bincount([chosen(clock) for _ in range(6000)], minlength=6)
     assert counts.min() > 800  # of 1000 expected
-    assert not comes_first(0.5, 0.0, clock)
+    assert not comes_first(0.5, 0.0, True, clock)
 
 
 @pytest.mark.parametrize("parameter", ["theta", "s"])
