@@ -37,7 +37,7 @@ FREE_MARGIN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class WeightBox:
     """A box |w_j| <= reach_j on the weights and what it implies about scores.
 
     spread_i = sum_j |x_ij - mean_j| reach_j >= |w.(x_i - mean)|,   radius = max_i spread_i,
@@ -57,7 +57,7 @@ class Box:
     scope: str
 
 
-def find_box(d: Declaration, margin: float) -> Box | None:
+def find_box(d: Declaration, margin: float) -> WeightBox | None:
     """The box on the weights and what it implies, or None when nothing bounds the weights.
 
     `margin` is that of the 0-1 loss: 1, or 0 when errors are scale-free or no 0-1 loss is present.
@@ -94,7 +94,7 @@ def find_box(d: Declaration, margin: float) -> Box | None:
     if tied and not is_cone:  # In a cone every rule has a multiple with |b| <= offset; elsewhere the rows on b decide.
         offset = max(offset, _largest_named_offset(d.model))
     scope = scope or "; ".join([f"within |w_j| <= {reach.max():.6g}", *free_margin_note(d.model, margin)])
-    return Box(reach, unit, mean, offset, factor, required, required + factor * (spread + offset), scope)
+    return WeightBox(reach, unit, mean, offset, factor, required, required + factor * (spread + offset), scope)
 
 
 def free_margin_note(model: Model, margin: float) -> list[str]:

@@ -20,7 +20,7 @@ from ..modelling.algebra import Term
 from ..modelling.declaration import Declaration, Units
 from ..modelling.expression import Variables
 from ..modelling.model import Model
-from .normalisation import FREE_MARGIN, Box, find_box, free_margin_note
+from .normalisation import FREE_MARGIN, WeightBox, find_box, free_margin_note
 
 MARGIN_TOLERANCE = 1e-6
 """With margin=1 a point counts as an error when y (w.x + b) < 1 - MARGIN_TOLERANCE, so that rounding does not decide."""
@@ -132,7 +132,7 @@ def declare_errors(d: Declaration) -> Variables:
     return error
 
 
-def _declare_box(d: Declaration, box: Box) -> None:
+def _declare_box(d: Declaration, box: WeightBox) -> None:
     d.builder.tighten("w", lower=-box.reach, upper=box.reach)
     if d.builder.has("b") and np.isfinite(box.offset):
         centre = d.builder["b"] + box.mean @ d.builder["w"]

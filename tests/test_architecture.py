@@ -143,6 +143,16 @@ def test_numba_is_imported_only_by_kernels() -> None:
             assert room(name) == "numeric" or ".kernels." in name or name == "mipclass.checker.box_kernel", name
 
 
+def test_no_two_classes_share_a_name() -> None:
+    """A reader who searches for a class finds one. The checker names its own things without looking at the search."""
+    homes: dict[str, list[str]] = {}
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and room(name) != "checker":
+                homes.setdefault(node.name, []).append(name)
+    assert not {name: where for name, where in homes.items() if len(where) > 1}
+
+
 def test_rooms_files_and_signatures_stay_small() -> None:
     folders: dict[Path, int] = {}
     lengths = []

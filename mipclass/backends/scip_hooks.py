@@ -91,7 +91,7 @@ def attach(model: Any, program: Program, columns: list[Any], run: Run, hooks: Ho
     if hooks.separate is not None:
         # Lower priorities than any of SCIP's own: the rule is asked about points that satisfy everything else.
         model.includeConshdlr(
-            Separator(plugins, hooks.separate), "mipclass_separate", "a user's lazy cuts",
+            LazyCuts(plugins, hooks.separate), "mipclass_separate", "a user's lazy cuts",
             sepapriority=0, enfopriority=-2_000_000, chckpriority=-2_000_000, sepafreq=1, propfreq=-1, needscons=False,
         )  # fmt: skip
     if hooks.propagate is not None:
@@ -183,7 +183,7 @@ class Proposer(Heur):  # type: ignore[misc]
         return int(SCIP_RESULT.FOUNDSOL if stored else SCIP_RESULT.DIDNOTFIND)
 
 
-class Separator(Conshdlr):  # type: ignore[misc]
+class LazyCuts(Conshdlr):  # type: ignore[misc]
     """hooks.separate as a constraint handler: cuts off relaxation points and rejects integer ones."""
 
     def __init__(self, plugins: Plugins, rule: Callable[[Array], list[Cut]]) -> None:

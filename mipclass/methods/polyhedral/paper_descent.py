@@ -37,7 +37,7 @@ SolveLP = Callable[[Program], Array | None]
 """The minimiser of an LP, or None when it was not solved."""
 
 
-class Descent(NamedTuple):
+class PaperDescent(NamedTuple):
     """Where a descent ended: hyperplanes, f, LPs solved, f after each accepted step, and what stopped it.
 
     `stopped` is None when no combination promised a decrease; `complete` says whether all combinations were tried.
@@ -62,7 +62,7 @@ def paper_descent(
     combinations: int = 64,
     escape: bool = True,
     max_steps: int = 1000,
-) -> Descent:
+) -> PaperDescent:
     """Run Algorithm 4.1 from `planes` until no combination promises a decrease of more than sigma."""
     value = sets.value(planes)
     values, lps, complete = [value], 0, True
@@ -81,7 +81,7 @@ def paper_descent(
         planes, value = found
         values.append(value)
         run.report(objective=value, iterations=lps)
-    return Descent(planes, value, lps, tuple(values), stopped, complete)
+    return PaperDescent(planes, value, lps, tuple(values), stopped, complete)
 
 
 def _improve(

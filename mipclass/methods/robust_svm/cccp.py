@@ -24,7 +24,7 @@ from ...protocol.run import Run
 from ..base import Method, Refusal
 from .dual_descent import converge, descent_on
 from .form import RobustForm, match_robust
-from .kernels.dual_coordinate import Box
+from .kernels.dual_coordinate import MultiplierBounds
 from .solution_path import Parameter
 
 CANDIDATES = 5  # values of the parameter
@@ -64,7 +64,7 @@ def concave_convex(
     descent = descent_on(form.points.operator, tolerance, run.seed)
     if start is not None:
         descent.begin(start)
-    status = converge(descent, Box(np.zeros(len(C)), C), accuracy, run)
+    status = converge(descent, MultiplierBounds(np.zeros(len(C)), C), accuracy, run)
     m = descent.margins()
     if grid is None:
         first, last = (1.0, form.theta) if parameter == "theta" else (min(m.min(), form.s), form.s)
@@ -80,7 +80,7 @@ def concave_convex(
             if np.array_equal(new, eta):
                 break
             eta = new
-            status = converge(descent, Box(-eta, C - eta), accuracy, run)
+            status = converge(descent, MultiplierBounds(-eta, C - eta), accuracy, run)
             m = descent.margins()
         loss = np.where(m >= s, np.maximum(0.0, 1.0 - m), (1.0 - s) + theta * (s - m))
         objective = float(0.5 * (descent.a @ m) + C @ loss)

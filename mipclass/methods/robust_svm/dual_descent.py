@@ -16,7 +16,7 @@ from ...arrays import Array
 from ...numeric.random import random_state
 from ...protocol.result import Status
 from ...protocol.run import Run
-from .kernels.dual_coordinate import Box, kernel_descent, linear_descent
+from .kernels.dual_coordinate import MultiplierBounds, kernel_descent, linear_descent
 from .kernels.operators import Operator, SignedGram, SignedRows
 from .svm_interior import LARGEST_D, interior_point
 
@@ -57,14 +57,14 @@ class RowDescent:
         self.a = a.copy()
         self._w = self.operator.matrix.T @ a
 
-    def clip(self, box: Box) -> None:
+    def clip(self, box: MultiplierBounds) -> None:
         """Move a into the box."""
         clipped = np.clip(self.a, *box)
         moved = np.flatnonzero(clipped != self.a)
         self._w += self.operator.matrix[moved].T @ (clipped - self.a)[moved]
         self.a = clipped
 
-    def descend(self, box: Box, sweeps: int) -> bool:
+    def descend(self, box: MultiplierBounds, sweeps: int) -> bool:
         """At most `sweeps` sweeps of coordinate descent; whether they reached the tolerance."""
         operator = self.operator
         used = linear_descent(
@@ -72,7 +72,7 @@ class RowDescent:
         )
         return bool(used < sweeps)
 
-    def leap(self, box: Box, accuracy: float, stop: Callable[[], object]) -> None:
+    def leap(self, box: MultiplierBounds, accuracy: float, stop: Callable[[], object]) -> None:
         """Go near the optimum by an interior point, to `accuracy`; stay when there are too many features for it."""
         Z = self.operator.matrix
         if Z.shape[1] <= LARGEST_D:
@@ -111,27 +111,27 @@ class GramDescent:
         self.a = a.copy()
         self._m = self.operator.matrix @ a
 
-    def clip(self, box: Box) -> None:
+    def clip(self, box: MultiplierBounds) -> None:
         """Move a into the box."""
         clipped = np.clip(self.a, *box)
         moved = np.flatnonzero(clipped != self.a)
         self._m += self.operator.matrix[moved].T @ (clipped - self.a)[moved]
         self.a = clipped
 
-    def descend(self, box: Box, steps: int) -> bool:
+    def descend(self, box: MultiplierBounds, steps: int) -> bool:
         """At most `steps` steps of coordinate descent; whether they reached the tolerance."""
         operator = self.operator
         used = kernel_descent(operator.matrix, box, self.a, self._m, operator.diagonal, self.tolerance, steps)
         return bool(used < steps)
 
-    def leap(self, box: Box, accuracy: float, stop: Callable[[], object]) -> None:
+    def leap(self, box: MultiplierBounds, accuracy: float, stop: Callable[[], object]) -> None:
         """Stay: an interior point would cost O(n^3) per step."""
 
 
 Descent = RowDescent | GramDescent
 
 
-def approach(descent: Descent, box: Box, accuracy: float, run: Run) -> Status | None:
+def approach(descent: Descent, box: MultiplierBounds, accuracy: float, run: Run) -> Status | None:
     """Go near the optimum, to the tolerance or as far as the budgets allow; returns why it stopped early, or None."""
     for number, budget in enumerate(descent.budgets):
         if number:
@@ -144,7 +144,7 @@ def approach(descent: Descent, box: Box, accuracy: float, run: Run) -> Status | 
     return None
 
 
-def converge(descent: Descent, box: Box, accuracy: float, run: Run) -> Status | None:
+def converge(descent: Descent, box: MultiplierBounds, accuracy: float, run: Run) -> Status | None:
     """Move a into the box and to the optimum within it; returns why it stopped early, or None."""
     descent.clip(box)
     done, status = descent.descend(box, descent.A_CALL), run.stop()

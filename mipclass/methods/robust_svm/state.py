@@ -13,7 +13,7 @@ from .kernels.active_set import ActiveSet, leave
 from .kernels.homotopy import follow
 from .kernels.legs import Clock, Leg, Log
 from .kernels.operators import Operator
-from .kernels.partition import EDGE, OUT, RIGHT, TIE_IN, TIE_OUT, Levels, Solution, States
+from .kernels.partition import EDGE, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels, States
 
 JITTER = 1e-10  # size of the random shifts of the levels 1 and s that separate tied points
 EVENTS_A_CALL = 2000  # changes of state per call of the kernel in a leg that has no budget
@@ -40,7 +40,7 @@ class LegEnd(NamedTuple):
 class SavedSolution(NamedTuple):
     """A copy of a solution and its active points, to which a state can be restored."""
 
-    solution: Solution
+    solution: DualSolution
     active: Index
 
 
@@ -89,9 +89,9 @@ class OutlierState:
     # ---- views -------------------------------------------------------------------------------------------------
 
     @property
-    def solution(self) -> Solution:
+    def solution(self) -> DualSolution:
         """a, m and the states, as kernels take them (not copies)."""
-        return Solution(self.a, self.m, self.state)
+        return DualSolution(self.a, self.m, self.state)
 
     @property
     def levels(self) -> Levels:
@@ -210,7 +210,7 @@ class OutlierState:
 
     def copy_solution(self) -> SavedSolution:
         """A copy to which `restore_solution` can go back."""
-        return SavedSolution(Solution(self.a.copy(), self.m.copy(), self.state.copy()), self.A.copy())
+        return SavedSolution(DualSolution(self.a.copy(), self.m.copy(), self.state.copy()), self.A.copy())
 
     def restore_solution(self, saved: SavedSolution) -> None:
         """Go back to a copied solution; its active set is factored anew."""

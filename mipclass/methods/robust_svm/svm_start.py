@@ -10,7 +10,7 @@ from ...protocol.result import Status
 from ...protocol.run import Run
 from .dual_descent import approach, descent_on
 from .kernels.active_set import drop_last
-from .kernels.dual_coordinate import Box
+from .kernels.dual_coordinate import MultiplierBounds
 from .kernels.partition import EDGE, LEFT, RIGHT
 from .state import OutlierState
 
@@ -29,7 +29,7 @@ def solve_svm(state: OutlierState, run: Run, start: Array | None = None) -> Stat
     C = state.C
     if start is None:
         descent = descent_on(state.operator, TOLERANCE, run.seed)
-        status = approach(descent, Box(np.zeros(len(C)), C), ACCURACY, run)
+        status = approach(descent, MultiplierBounds(np.zeros(len(C)), C), ACCURACY, run)
         state.a = descent.a
     else:
         status = run.stop()

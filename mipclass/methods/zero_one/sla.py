@@ -88,7 +88,7 @@ def smooth_search(
                 on_improvement(best, loss, steps)
 
     while c.K_max * (1 + SLACK) >= K:
-        at = kernel.Descent(w, Z @ w, best_w, best_loss, np.zeros(5, dtype=np.int64))
+        at = kernel.SmoothDescent(w, Z @ w, best_w, best_loss, np.zeros(5, dtype=np.int64))
         rates = c.max_rate / crowd, c.min_rate / crowd
         stage = kernel.Stage(K, radius, eps_step, *rates, c.eps_L * crowd, c.eps_G * crowd)
         while at.place[kernel.PLACE] != kernel.DONE and loss > 0.0:

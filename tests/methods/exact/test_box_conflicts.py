@@ -23,7 +23,7 @@ def test_a_conflict_leaves_no_common_point(seed, r):
     Q = rng.integers(-(2**21), 2**21, (2, r)).astype(float)
     h = 2.0 ** rng.integers(10, 20, r)
     c = np.clip(np.round(rng.uniform(-ONE, ONE, r)), h - ONE, ONE - h)
-    m = kernel.conflict(state.Points(Q, np.zeros(2), np.ones(2, np.int64)), 0, 1, c, h)
+    m = kernel.conflict(state.RoundedPoints(Q, np.zeros(2), np.ones(2, np.int64)), 0, 1, c, h)
     answer = linprog(
         np.append(np.zeros(r), -1.0),
         A_ub=np.column_stack([-Q / 2**21, np.full(2, 1e5)]),
@@ -49,7 +49,7 @@ class Box:
         self.Q = np.round(Q / np.abs(Q).max(axis=1, keepdims=True) * 2**21)
         self.err = np.full(n, 0.5)
         self.weights = rng.integers(1, weights + 1, n)
-        self.data = state.Points(self.Q, self.err, self.weights)
+        self.data = state.RoundedPoints(self.Q, self.err, self.weights)
         self.c = np.append(ONE, np.round(rng.uniform(-0.5, 0.5, r - 1) * ONE))
         self.h = np.append(0.0, np.full(r - 1, ONE / 4))
         a, s = self.Q @ self.c, np.abs(self.Q) @ self.h
@@ -68,7 +68,7 @@ class Box:
     def match(self, need: int = 10**6, n_pairs: int = 0, share: float = np.inf) -> Matched:
         q = np.ascontiguousarray(self.Q[self.points].T)
         members = self.points.astype(np.int32)
-        box = state.Box(self.c, self.h, members, q, self.a, self.s, self.left, self.pairs)
+        box = state.OpenBox(self.c, self.h, members, q, self.a, self.s, self.left, self.pairs)
         return match(self.data, box, n_pairs, n_pairs, need, share)
 
     def check(self, n_pairs: int) -> int:

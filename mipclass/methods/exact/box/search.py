@@ -21,7 +21,7 @@ import numpy as np
 from ....arrays import Array, Index, Positions
 from ...zero_one.prepared import whitening
 from ..rational import exact_product, integer_matrix, rank, round_rows, surely_positive
-from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, BoxTree, Path, Points, new_state
+from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, BoxTree, Path, RoundedPoints, new_state
 from .lemmas import FEW, Lemmas
 from .proof import BoxProof
 
@@ -72,7 +72,7 @@ class BoxSearch:
         self.n, self.r = len(Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
-        self.points = Points(*round_rows(exact_product(self.Z, self.M), QBITS), weights)
+        self.points = RoundedPoints(*round_rows(exact_product(self.Z, self.M), QBITS), weights)
         self.few = few
         self.lemmas = Lemmas(self.Z, weights, few, self._own_space)
         self.tree = self.proven_tree = BoxTree.blank(0, 0, 0)

@@ -18,7 +18,7 @@ from ....numeric.random import State, below
 NO_GRADIENT = 1e-14  # a projected gradient up to this size (the margins it is compared with are about 1) is rounding
 
 
-class Box(NamedTuple):
+class MultiplierBounds(NamedTuple):
     """The bounds of the multipliers."""
 
     lower: Array
@@ -42,7 +42,7 @@ def shuffle(order: Index, size: int, random: State) -> None:
 
 @njit(cache=True, fastmath=REORDER)
 def sweep(
-    Z: Array, box: Box, a: Array, w: Array, diagonal: Array, order: Index, size: int, shrinking: Shrinking
+    Z: Array, box: MultiplierBounds, a: Array, w: Array, diagonal: Array, order: Index, size: int, shrinking: Shrinking
 ) -> tuple[int, float, float]:  # fmt: skip
     """One step on each of the first `size` coordinates of `order`, in this order; w = Z'a is kept.
 
@@ -85,7 +85,7 @@ def sweep(
 
 @njit(cache=True)
 def linear_descent(
-    Z: Array, box: Box, a: Array, w: Array, diagonal: Array, tolerance: float, passes: int, random: State
+    Z: Array, box: MultiplierBounds, a: Array, w: Array, diagonal: Array, tolerance: float, passes: int, random: State
 ) -> int:  # fmt: skip
     """Sweeps in random order, with the work of at most `passes` sweeps over all coordinates.
 
@@ -115,7 +115,7 @@ def linear_descent(
 
 @njit(cache=True, fastmath=REORDER)
 def kernel_descent(
-    Q: Array, box: Box, a: Array, m: Array, diagonal: Array, tolerance: float, steps: int
+    Q: Array, box: MultiplierBounds, a: Array, m: Array, diagonal: Array, tolerance: float, steps: int
 ) -> int:  # fmt: skip
     """At most `steps` steps on the coordinate of largest decrease; m = Qa is kept. Returns the steps used.
 

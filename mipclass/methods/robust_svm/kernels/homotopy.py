@@ -36,7 +36,7 @@ from .legs import (
 )  # fmt: skip
 from .operations import join, lies_in_span, rates, stands_still
 from .operators import Operator
-from .partition import EDGE, LEFT, MOVING, RIGHT, TIE_IN, Levels, Solution
+from .partition import EDGE, LEFT, MOVING, RIGHT, TIE_IN, DualSolution, Levels
 from .ratio_test import NO_STEP, first_change
 
 # A leg has stalled after this many changes of state without progress per active point, and per point of SPARE_POINTS.
@@ -62,7 +62,7 @@ def advance(x: Array, step: float, dx: Array) -> None:
 
 @inner_kernel
 def walk(
-    solution: Solution, levels: Levels, active_set: ActiveSet, leg: Leg, motion: Motion, step: float, moves: bool
+    solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, motion: Motion, step: float, moves: bool
 ) -> None:  # fmt: skip
     """Advance multipliers, margins and levels by `step`."""
     a = solution.a
@@ -78,7 +78,9 @@ def walk(
 
 
 @inner_kernel
-def put_at_bound(solution: Solution, levels: Levels, active_set: ActiveSet, who: int, to: int, spare: Array) -> None:
+def put_at_bound(
+    solution: DualSolution, levels: Levels, active_set: ActiveSet, who: int, to: int, spare: Array
+) -> None:
     """Take an active point out of the active set; its multiplier goes to the value of its new state."""
     one = np.empty(1, dtype=np.int64)
     one[0] = who
@@ -106,7 +108,7 @@ def record(
 
 @inner_kernel
 def change_state(
-    operator: Operator, solution: Solution, levels: Levels, active_set: ActiveSet, leg: Leg, change: Change, blocked: Mask,
+    operator: Operator, solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, change: Change, blocked: Mask,
     spare: Array,
 ) -> int:  # fmt: skip
     """Give point change.who its new state: CHANGED, LANDED (it was the driven point) or BLOCKED (it lies in A's span)."""
@@ -130,7 +132,7 @@ def change_state(
 
 @njit(cache=True)
 def follow(
-    operator: Operator, solution: Solution, levels: Levels, active_set: ActiveSet, leg: Leg, log: Log, clock: Clock
+    operator: Operator, solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, log: Log, clock: Clock
 ) -> tuple[int, int]:  # fmt: skip
     """Follow one leg from clock.t to leg.t_end; returns (why it stopped, the point that tied or stalled, or -1).
 

@@ -21,7 +21,7 @@ States = NDArray[np.int8]
 RIGHT, EDGE, LEFT, OUT, TIE_IN, TIE_OUT, MOVING = 0, 1, 2, 3, 4, 5, 6
 
 
-class Solution(NamedTuple):
+class DualSolution(NamedTuple):
     """Multipliers a, margins m = Qa and the state of every point; kernels change all three in place."""
 
     a: Array

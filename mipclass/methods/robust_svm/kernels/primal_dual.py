@@ -16,7 +16,7 @@ from ....numeric.cholesky_update import solve_lower, solve_upper
 from .active_set import ActiveSet, append_points, leave
 from .compiled import inner_kernel
 from .operators import SignedGram
-from .partition import EDGE, LEFT, OUT, RIGHT, TIE_IN, TIE_OUT, Levels, Solution
+from .partition import EDGE, LEFT, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels
 from .rows import combine_rows
 
 SLACK = 1e-13  # a violation below this, relative to C (multipliers) or to 1 + Q_ii C (margins), is rounding
@@ -37,7 +37,7 @@ class Waiting(NamedTuple):
 
 
 @inner_kernel
-def answer(gram: SignedGram, solution: Solution, levels: Levels, active_set: ActiveSet, waiting: Waiting) -> float:
+def answer(gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting) -> float:
     """Move the active margins to their levels, and all margins with them and with the points that wait.
 
     Returns the largest move of a multiplier, relative to what its bounds allow.
@@ -65,7 +65,7 @@ def answer(gram: SignedGram, solution: Solution, levels: Levels, active_set: Act
 
 
 @inner_kernel
-def beyond_bounds(solution: Solution, levels: Levels, active_set: ActiveSet, waiting: Waiting) -> None:
+def beyond_bounds(solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting) -> None:
     """Put active points whose multipliers violate a bound at it; they wait, and have still to leave the active set."""
     a, state, C, out_level = solution.a, solution.state, levels.C, levels.out_level
     waiting.size[0] = 0
@@ -95,7 +95,7 @@ def beyond_bounds(solution: Solution, levels: Levels, active_set: ActiveSet, wai
 
 
 @inner_kernel
-def across_levels(solution: Solution, levels: Levels, position: Index, diagonal: Array, entering: Index) -> int:
+def across_levels(solution: DualSolution, levels: Levels, position: Index, diagonal: Array, entering: Index) -> int:
     """Give inactive points whose margins violate a level the state at it; lists them in `entering` and returns how many."""
     m, state, p, q = solution.m, solution.state, levels.p, levels.q
     count = 0
@@ -124,7 +124,7 @@ def across_levels(solution: Solution, levels: Levels, position: Index, diagonal:
 
 @njit(cache=True)
 def correct(
-    gram: SignedGram, solution: Solution, levels: Levels, active_set: ActiveSet, waiting: Waiting, before: Solution, rounds: int
+    gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, before: DualSolution, rounds: int
 ) -> int:  # fmt: skip
     """Solve from the states as guessed; returns the rounds used, or -1 when it gave up (all arrays are then unusable).
 

@@ -9,7 +9,7 @@ from ....arrays import Array, Mask
 from .active_set import ActiveSet
 from .compiled import inner_kernel
 from .legs import LEVELS, RISE, Change, Clock, Leg, Motion
-from .partition import EDGE, LEFT, OUT, RIGHT, TIE_IN, TIE_OUT, Levels, Solution
+from .partition import EDGE, LEFT, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels
 
 NOISE = 1e-15  # rates below this, relative to the sum of the sizes of the terms they were summed from, are rounding
 NO_STEP = 1e-15  # a step in t up to this length makes no progress
@@ -38,7 +38,7 @@ def comes_first(x: float, step: float, is_stuck: bool, clock: Clock) -> bool:
 
 @inner_kernel
 def first_of_active(
-    solution: Solution, levels: Levels, active_set: ActiveSet, da: Array, end: float, clock: Clock
+    solution: DualSolution, levels: Levels, active_set: ActiveSet, da: Array, end: float, clock: Clock
 ) -> Change:  # fmt: skip
     """The first active point whose multiplier meets a bound at a distance below `end`."""
     a, state, active, C = solution.a, solution.state, active_set.active, levels.C
@@ -66,7 +66,7 @@ def first_of_active(
 
 @inner_kernel
 def first_of_others(
-    solution: Solution, levels: Levels, position: Array, leg: Leg, dm: Array, noise: Array, mass: float,
+    solution: DualSolution, levels: Levels, position: Array, leg: Leg, dm: Array, noise: Array, mass: float,
     blocked: Mask, last: int, first: Change, clock: Clock,
 ) -> Change:  # fmt: skip
     """The first inactive point whose margin meets a level before `first`, else `first`.
@@ -111,7 +111,7 @@ def first_of_others(
 
 @inner_kernel
 def first_change(
-    solution: Solution, levels: Levels, active_set: ActiveSet, leg: Leg, motion: Motion, root: Array, mass: float,
+    solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, motion: Motion, root: Array, mass: float,
     moves: bool, blocked: Mask, last: int, clock: Clock,
 ) -> Change:  # fmt: skip
     """The next change of state; `moves`: whether margins move at all (dm is then their rate).

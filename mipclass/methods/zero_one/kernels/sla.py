@@ -70,7 +70,7 @@ def margins_of(columns: Array, w: Array, out: Array) -> None:
         add_multiple(out, w[j], columns[j])
 
 
-class Descent(NamedTuple):
+class SmoothDescent(NamedTuple):
     """Where the search stands, changed in place: the rule and its margins, the best rule by the 0-1 loss and its loss (one
     entry), and `place`: what comes next (PLACE), which probe (COORDINATE, STEP), and how many descents and probes were made
     (STEPS, PROBES)."""
@@ -95,7 +95,7 @@ class Stage(NamedTuple):
 
 
 @njit(cache=True)
-def sla_steps(columns: Array, weights: Array, at: Descent, stage: Stage, budget: int) -> int:
+def sla_steps(columns: Array, weights: Array, at: SmoothDescent, stage: Stage, budget: int) -> int:
     """Algorithm 4 for up to `budget` passes over the rows, in place; place[PLACE] is DONE when it has ended.
 
     Stage 1 goes down the gradient, the rate starting at max_rate and divided by ten until L_K falls by eps_loss.
@@ -158,7 +158,7 @@ def sla_steps(columns: Array, weights: Array, at: Descent, stage: Stage, budget:
 
 
 @njit(cache=True)
-def keep_best(at: Descent, weights: Array) -> None:
+def keep_best(at: SmoothDescent, weights: Array) -> None:
     """Take the present rule as the best one when its 0-1 loss is lower."""
     loss = loss_of_margins(at.margins, weights)
     if loss < at.best_loss[0]:

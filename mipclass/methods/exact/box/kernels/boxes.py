@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 
 from .....arrays import Array, Index
-from .state import KBITS, Path, Points
+from .state import KBITS, Path, RoundedPoints
 
 
 class Scratch(NamedTuple):
@@ -97,7 +97,7 @@ def _copy_members(q: Array, keep: Index, own_q: Array, spread: Array) -> None:
 
 
 @njit(cache=True)
-def classify(points: Points, path: Path, depth: int, above: int, scratch: Scratch) -> tuple[int, int, int]:
+def classify(points: RoundedPoints, path: Path, depth: int, above: int, scratch: Scratch) -> tuple[int, int, int]:
     """Decide on the box at `depth` the points that are uncertain on the box at `above`.
 
     Returns (number of members, that is of points still uncertain; weight of the points lost here; weight of those wrong at the centre).

@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from .....arrays import Array, Index
-from .state import FIRST, KBITS, MIX, SECOND, VALUE, Box, Points
+from .state import FIRST, KBITS, MIX, SECOND, VALUE, OpenBox, RoundedPoints
 
 TOP = 64  # the larger of the two multipliers; m <= TOP stands for (TOP, m), a larger m for (2 TOP - m, TOP)
 
@@ -32,7 +32,7 @@ def multipliers(m: int) -> tuple[float, float]:
 
 
 @njit(cache=True)
-def conflict(points: Points, i: int, j: int, c: Array, h: Array) -> int:
+def conflict(points: RoundedPoints, i: int, j: int, c: Array, h: Array) -> int:
     """An index m of multipliers with which i and j conflict on the box, or 0 when bisection finds none.
 
     f(m) = max over the box of (p q_i + q q_j).V is p times a convex function of q/p, so its slope tells on which side of m to search.
@@ -154,7 +154,7 @@ def replay(made: NDArray[np.int32], left: Index, pairs: Pairs, n_pairs: int) -> 
 
 
 @njit(cache=True, inline="always")
-def _roots(box: Box) -> tuple[Index, Index]:
+def _roots(box: OpenBox) -> tuple[Index, Index]:
     """(Members with weight left that are wrong at the centre, their order by decreasing a + s, the most that their score can be)."""
     members, left, a, s = box.members, box.left, box.a, box.s
     count = members.shape[0]
@@ -181,7 +181,7 @@ def _weakest(f: Singles, u: int, members: NDArray[np.int32], left: Index) -> int
 
 @njit(cache=True, inline="always")
 def pair_greedily(
-    points: Points, box: Box, near_q: Singles, n_pairs: int, most_new: int, need: int
+    points: RoundedPoints, box: OpenBox, near_q: Singles, n_pairs: int, most_new: int, need: int
 ) -> tuple[int, int, int]:
     """Add at most `most_new` pairs until their value reaches `need`; (number of pairs, what is still needed, scans of neighbours).
 

@@ -37,11 +37,11 @@ from .state import (
     QBITS,
     RUNNING,
     UPPER_NEXT,
-    Box,
     BoxTree,
     LemmaTable,
+    OpenBox,
     Path,
-    Points,
+    RoundedPoints,
 )
 
 NEVER = (
@@ -143,7 +143,7 @@ def _is_full(out: BoxTree, state: np.record) -> bool:
 
 
 @njit(cache=True, inline="always")
-def _enter(points: Points, path: Path, state: np.record, scratch: Scratch) -> tuple[Box, int]:
+def _enter(points: RoundedPoints, path: Path, state: np.record, scratch: Scratch) -> tuple[OpenBox, int]:
     """Decide the points on the present box; (the box with its uncertain points, the cost of its centre)."""
     depth = state.depth
     if depth == 0:
@@ -164,7 +164,7 @@ def _enter(points: Points, path: Path, state: np.record, scratch: Scratch) -> tu
     path.wrong[depth] += newly_lost
     if depth > 0:
         path.stale[depth] = path.stale[above] + 1 if count == candidates else 0
-    box = Box(
+    box = OpenBox(
         path.centre[depth],
         path.half[depth],
         path.members[depth, :count],
@@ -179,7 +179,7 @@ def _enter(points: Points, path: Path, state: np.record, scratch: Scratch) -> tu
 
 @njit(cache=True, inline="always")
 def _bound(
-    points: Points, path: Path, old: BoxTree, state: np.record, box: Box, target: int, splits: bool
+    points: RoundedPoints, path: Path, old: BoxTree, state: np.record, box: OpenBox, target: int, splits: bool
 ) -> tuple[int, int, int]:
     """Bound the box by lost points and conflicts; (bound, number of conflicts, number of inherited ones, which stay in front).
 
@@ -247,7 +247,13 @@ def _close(out: BoxTree, state: np.record, lemma: int) -> None:
 
 @njit(cache=True, inline="always")
 def _visit(
-    points: Points, path: Path, old: BoxTree, lemmas: LemmaTable, out: BoxTree, state: np.record, scratch: Scratch
+    points: RoundedPoints,
+    path: Path,
+    old: BoxTree,
+    lemmas: LemmaTable,
+    out: BoxTree,
+    state: np.record,
+    scratch: Scratch,
 ) -> int:
     """Bound the present box, decide what happens to it and write its node: RUNNING. BETTER and ASKING come before it is written."""
     depth = state.depth
@@ -292,7 +298,7 @@ def _visit(
 
 
 @njit(cache=True)
-def grow(points: Points, path: Path, old: BoxTree, lemmas: LemmaTable, out: BoxTree, state: np.record) -> int:
+def grow(points: RoundedPoints, path: Path, old: BoxTree, lemmas: LemmaTable, out: BoxTree, state: np.record) -> int:
     """Replay the old tree into `out`, and grow it until the bound of every leaf reaches min(state.target, state.best).
 
     Returns

@@ -15,7 +15,7 @@ from numba import njit
 
 from .....arrays import Index, Mask
 from .conflicts import Singles, compact, conflict, pair_greedily, put, rank_neighbours
-from .state import FIRST, MOST_NEW, SECOND, VALUE, Box, Points
+from .state import FIRST, MOST_NEW, SECOND, VALUE, OpenBox, RoundedPoints
 
 FURTHER = 16  # candidates with f > 0 tried per point in the last rounds: unequal multipliers may prove a conflict there
 SCANS_PER_NEED = 10  # scans of neighbours allowed per pair that is still needed; a scan computes f for all members
@@ -46,7 +46,7 @@ class Forest(NamedTuple):
 
 
 @njit(cache=True, inline="always")
-def _new_forest(points: Points, box: Box, n_pairs: int) -> Forest:
+def _new_forest(points: RoundedPoints, box: OpenBox, n_pairs: int) -> Forest:
     """The matching that the pairs make among the points of weight one; the points of other weights take no part."""
     weights, members, left, pairs = points.weights, box.members, box.left, box.pairs
     count = members.shape[0]
@@ -105,7 +105,7 @@ def _neighbours(f: Singles, allowed: Mask, further: bool, near: Index) -> int:
 
 @njit(cache=True)
 def _find_path(
-    points: Points, box: Box, near_q: Singles, forest: Forest, root: int, further: bool, scans: int
+    points: RoundedPoints, box: OpenBox, near_q: Singles, forest: Forest, root: int, further: bool, scans: int
 ) -> tuple[int, int]:
     """Grow the tree of alternating paths from the free point `root`; (the free point it reaches or -1, scans left).
 
@@ -152,7 +152,7 @@ def _newly_made(end: int, forest: Forest, inherited: int) -> int:
 
 
 @njit(cache=True)
-def _exchange(end: int, forest: Forest, box: Box, n_pairs: int, inherited: int) -> int:
+def _exchange(end: int, forest: Forest, box: OpenBox, n_pairs: int, inherited: int) -> int:
     """Make pairs of the conflicts on the path to `end` and dissolve the pairs on it; the number of pairs, dissolved ones included."""
     mate, holder, parent, mix = forest.mate, forest.holder, forest.parent, forest.mix
     members, pairs = box.members, box.pairs
@@ -174,7 +174,7 @@ def _exchange(end: int, forest: Forest, box: Box, n_pairs: int, inherited: int) 
 
 @njit(cache=True, inline="always")
 def _augment(
-    points: Points, box: Box, near_q: Singles, n_pairs: int, inherited: int, need: int, scans: int
+    points: RoundedPoints, box: OpenBox, near_q: Singles, n_pairs: int, inherited: int, need: int, scans: int
 ) -> tuple[int, int, int, int]:
     """Enlarge the matching along augmenting paths until `need` more pairs are found, with at most `scans` scans of neighbours.
 
@@ -213,7 +213,7 @@ def _augment(
 
 
 @njit(cache=True)
-def match(points: Points, box: Box, n_pairs: int, inherited: int, need: int, share: float) -> Matched:
+def match(points: RoundedPoints, box: OpenBox, n_pairs: int, inherited: int, need: int, share: float) -> Matched:
     """Add pairs until their value reaches `need`: greedily, then along augmenting paths between points of weight one.
 
     Augmenting paths are tried only where they could close the gap: `need` must be at most the given share of the number of pairs.

@@ -32,7 +32,7 @@ NEW, LOWER_NEXT, UPPER_NEXT, DONE = range(4)
 RUNNING, FINISHED, FULL, ASKING, BETTER = range(5)
 
 
-class Points(NamedTuple):
+class RoundedPoints(NamedTuple):
     """The rounded points: Q_i is an integer vector that differs from its true direction by at most err_i per coordinate."""
 
     Q: Array  # (n, r), |Q_ik| <= 2^QBITS
@@ -81,7 +81,7 @@ class Path(NamedTuple):
         )
 
 
-class Box(NamedTuple):
+class OpenBox(NamedTuple):
     """The present box with its uncertain points; entry u of members, a and s and column u of q belong together."""
 
     centre: Array  # c
