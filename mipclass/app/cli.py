@@ -22,13 +22,13 @@ from ..protocol.result import Result
 from .model_commands import demo, export, solve, solvers
 from .options import (
     DataArgument,
+    FitTimeOption,
     JsonOption,
     LabelledData,
     ModelOption,
     ProofOption,
     SideConstraints,
     SolverOption,
-    TimeOption,
     with_groups,
 )
 from .output import EXIT_ERROR, as_json, check_writable, exit_code, out, result_as_json
@@ -50,7 +50,7 @@ def fit(
     source: LabelledData,
     model: ModelOption = "zero-one",
     solver: SolverOption = "auto",
-    time_limit: TimeOption = None,
+    time_limit: FitTimeOption = None,
     limits: SideConstraints,
     scale: Annotated[bool, typer.Option(help="Standardise columns (never needed for zero-one).")] = True,
     require_proof: ProofOption = False,

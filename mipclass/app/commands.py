@@ -6,11 +6,10 @@ from typing import Any
 
 from .. import models
 from ..errors import InvalidInputError
+from .options import DEFAULT_SECONDS
 from .tables import Table
 
 DECLARED = ("zero-one", "hinge", "hinge-l1", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
-DEFAULT_SECONDS = 60.0
-"""For a proof on the command line when no --time-limit is given; the incumbent and its bound come back then."""
 ESTIMATED = ("zero-one", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
 
 

@@ -30,7 +30,13 @@ ModelOption = Annotated[
     str, typer.Option(help="zero-one, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge or hinge-l1.")
 ]
 SolverOption = Annotated[str, typer.Option(help="A name from `mipclass solvers`, or auto.")]
+DEFAULT_SECONDS = 60.0
+"""For a proof on the command line when no --time-limit is given; the incumbent and its bound come back then."""
 TimeOption = Annotated[float | None, typer.Option(help="Seconds over building and solving.")]
+FitTimeOption = Annotated[
+    float | None,
+    typer.Option(help=f"Seconds over building and solving; a 0-1 proof gets {DEFAULT_SECONDS:g} when none are given."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 ProofOption = Annotated[bool, typer.Option("--require-proof", help="Exit with code 3 unless the answer is proven.")]
 FprOption = Annotated[float | None, typer.Option(help="Largest false-positive rate.")]
