@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +51,7 @@ class OutlierState:
     operator : Q.                     C : (n,) weight of each point's loss, C times its sample weight, all positive.
     shift : (n,) numbers in (-1, 1); jitter times them are the shifts of the levels that separate tied points.
     a, m, state : the solution.       p, q : the levels 1 and s of each point, shifted.     out_level : C theta.
-    events : changes of state so far.
+    events : changes of state so far.   clock : that of the last leg, used again for the next.
     """
 
     operator: Operator
@@ -68,6 +68,7 @@ class OutlierState:
     s: float = -np.inf
     jitter: float = JITTER
     events: int = 0
+    clock: Clock = field(default_factory=lambda: Clock.at(0.0))
 
     @classmethod
     def at_zero(cls, operator: Operator, C: Array, *, seed: int = 0) -> OutlierState:
@@ -252,7 +253,7 @@ class OutlierState:
             t_end,
             budget or EVENTS_A_CALL,
         )
-        clock = Clock.at(start)
+        clock = self.clock.reset(start)
         shifted, limit = 0, MOST_CHANGES * (len(self.a) + MORE_POINTS)
         changes = 0
         while True:

@@ -59,6 +59,11 @@ class Clock(NamedTuple):
         """A clock that stands at t and has counted nothing."""
         return cls(np.array([t]), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), np.zeros(1))
 
+    def reset(self, t: float) -> Clock:
+        """The same clock, set to t with nothing counted."""
+        self.t[0], self.changes[0], self.idle[0], self.random[0], self.equals[0] = t, 0, 0, 1.0, 0.0
+        return self
+
 
 class Motion(NamedTuple):
     """Rates per unit of t: da (of the active multipliers), dm (of all margins) and dw (of w; empty for a Gram matrix)."""
