@@ -105,28 +105,29 @@ def _first_that_answers(
         except UnsupportedProgramError as err:
             tried.append(f"{choice.solver} does not take the problem: {err}")
             continue
-        auto = {"solver": choice.solver, "why": choice.why, "tried": tuple(tried)}
-        result = replace(result, extra={**result.extra, "auto": auto})
+        result = replace(result, extra={**result.extra, "auto": {"solver": choice.solver, "why": choice.why}})
+        best = result if best is None else _better(result, best)
         if result.status is not Status.NUMERICAL_ERROR:
-            return _better(result, best)
+            break
         tried.append(f"{choice.solver} ended in a numerical error: {result.raw_status or 'no details'}")
-        best = result if best is None else _better(best, result)
-    run.time_limit = time_limit
     if best is not None:
-        return best
+        return replace(best, extra={**best.extra, "auto": {**best.extra["auto"], "tried": tuple(tried)}})
     raise UnsupportedProgramError(
         f"no installed solver takes {problem.name!r}. Tried: {'; '.join(tried) or 'none'}. See mipclass.solvers(problem)."
     )
 
 
-def _better(first: Result, second: Result | None) -> Result:
-    """The first unless the second has the better claim or, with the same claim, the lower objective."""
+def _better(first: Result, second: Result) -> Result:
+    """The one with a recounted point, then the one that is proven, then the one of lower objective; the first of equals.
+
+    A feasible point in hand contradicts a later word that there is none, whoever says it.
+    """
 
     def rank(result: Result) -> tuple[bool, bool, float]:
         objective = float("inf") if result.objective is None else result.objective
-        return (result.claim != "proven", not result.has_point, objective)
+        return (not (result.has_point and result.recounted), result.claim != "proven", objective)
 
-    return first if second is None or rank(first) <= rank(second) else second
+    return first if rank(first) <= rank(second) else second
 
 
 def _known_to(choice: Choice, options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -106,6 +106,39 @@ def test_after_a_numerical_error_the_next_solver_answers() -> None:
     assert mipclass.solve(problem, "rough").status == "numerical_error"  # a solver that was named is never switched
 
 
+class DenyingBackend(RoughBackend):
+    """It calls every program infeasible."""
+
+    name: ClassVar[str] = "denying"
+
+    def solve(self, program: Program, run: Any, start: Any = None) -> Solution:
+        return Solution(Status.INFEASIBLE, "infeasible on purpose", bound=float("inf"))
+
+
+class UnsureBackend(RoughBackend):
+    """It finds a feasible point and ends in a numerical error all the same."""
+
+    name: ClassVar[str] = "unsure"
+
+    def solve(self, program: Program, run: Any, start: Any = None) -> Solution:
+        from mipclass.backends.highs import HighsBackend
+
+        found = HighsBackend().solve(program, run)
+        return Solution(Status.NUMERICAL_ERROR, "unsure on purpose", x=found.x, objective=found.objective)
+
+
+def test_a_point_in_hand_outweighs_a_later_word_of_infeasibility(monkeypatch: pytest.MonkeyPatch) -> None:
+    for backend in (UnsureBackend, DenyingBackend):
+        monkeypatch.setitem(backends.BACKENDS, backend.name, f"{__name__}:{backend.__name__}")
+    monkeypatch.setattr(policy, "BY_KIND", dict.fromkeys(policy.BY_KIND, ("unsure", "denying")))
+    X, y = overlapping(20, 2)
+    result = mipclass.solve(models.Model(X, y, minimize=models.L1() + models.Hinge()))
+    assert result.solver == "unsure"
+    assert (result.status, result.claim, result.recounted) == ("numerical_error", "heuristic", True)
+    assert result.has_point
+    assert "unsure on purpose" in result.extra["auto"]["tried"][0]
+
+
 @pytest.mark.usefixtures("rough_first")
 def test_options_are_for_the_first_choice() -> None:
     """A next solver that does not know them runs without them; the first one refuses what it does not know."""
