@@ -18,6 +18,7 @@ from .kernels.partition import EDGE, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, 
 JITTER = 1e-10  # size of the random shifts of the levels 1 and s that separate tied points
 EVENTS_A_CALL = 2000  # changes of state per call of the kernel in a leg that has no budget
 NO_LOG = Log.empty(0, 0)  # for legs that keep none; kernels do not write to it
+NO_POINTS, NO_RATES = np.empty(0, dtype=np.int64), np.empty(0)  # for legs that drive no multiplier
 MOST_SHIFTS = 3  # times that the levels are shifted in one leg that stalls
 WIDER = 10.0  # each time the shifts become so many times as large
 # Changes of state in one leg: this many per point, and per point of MORE_POINTS. Only a leg that runs in circles makes more.
@@ -52,6 +53,7 @@ class OutlierState:
     shift : (n,) numbers in (-1, 1); jitter times them are the shifts of the levels that separate tied points.
     a, m, state : the solution.       p, q : the levels 1 and s of each point, shifted.     out_level : C theta.
     events : changes of state so far.   clock : that of the last leg, used again for the next.
+    still : (n,) zeros, the rates of levels at rest.
     """
 
     operator: Operator
@@ -69,6 +71,11 @@ class OutlierState:
     jitter: float = JITTER
     events: int = 0
     clock: Clock = field(default_factory=lambda: Clock.at(0.0))
+    still: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the zeros that stand for levels at rest."""
+        self.still = np.zeros(len(self.a))
 
     @classmethod
     def at_zero(cls, operator: Operator, C: Array, *, seed: int = 0) -> OutlierState:
@@ -239,9 +246,9 @@ class OutlierState:
 
         The other arguments are those of Leg; `drive` is computed from v unless it is given.
         """
-        index = np.empty(0, dtype=np.int64) if v_index is None else v_index
-        values = np.empty(0) if v is None else v
-        still = np.zeros(len(self.a))
+        index = NO_POINTS if v_index is None else v_index
+        values = NO_RATES if v is None else v
+        still = self.still
         leg = Leg(
             kind,
             moving,

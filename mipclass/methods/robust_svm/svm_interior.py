@@ -123,7 +123,8 @@ def _longest(a: Array, C: Array, z: Array, v: Array, da: Array, dz: Array, dv: A
     """Steps, at most 1, that keep a inside its bounds and z, v positive."""
 
     def limit(x: Array, dx: Array) -> float:
-        falls = dx < 0.0
-        return float(np.min(-x[falls] / dx[falls], initial=np.inf))
+        with np.errstate(divide="ignore", invalid="ignore"):  # an x may have been rounded to 0
+            fastest = float(np.fmin.reduce(dx / x, initial=0.0))
+        return -1.0 / fastest if fastest < 0.0 else np.inf
 
     return min(1.0, limit(a, da), limit(C - a, -da)), min(1.0, limit(z, dz), limit(v, dv))

@@ -26,7 +26,7 @@ RIDGE = 1e-11
 MOSTLY_RIDGE = (
     1e-9  # a Schur complement below a hundred ridges, relative to Q_jj, does not tell a point from the others
 )
-ROWS_AT_ONCE = 2000  # of ZZ' when it is needed only row by row: bounds the memory at this many times n numbers
+ROWS_AT_ONCE = 200  # of ZZ' when it is needed only row by row: bounds the memory at this many times n numbers
 
 
 class PathChanges(NamedTuple):
@@ -107,11 +107,13 @@ class SignedRows(NamedTuple):
 
     def margin_scale(self, a: Array) -> Array:
         """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured."""
-        size, used = np.abs(a), np.flatnonzero(a)
+        used = np.flatnonzero(a)
+        size, columns = np.abs(a[used]), self.matrix[used].T
         scale = np.ones(len(a))
         for start in range(0, len(a), ROWS_AT_ONCE):
             block = slice(start, start + ROWS_AT_ONCE)
-            scale[block] += np.abs(self.matrix[block] @ self.matrix[used].T) @ size[used]
+            products = self.matrix[block] @ columns
+            scale[block] += np.abs(products, out=products) @ size
         return scale
 
     def margins_along(self, m: Array, changes: PathChanges) -> Array:

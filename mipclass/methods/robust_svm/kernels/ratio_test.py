@@ -9,11 +9,18 @@ from ....arrays import Array, Mask
 from .active_set import ActiveSet
 from .compiled import inner_kernel
 from .legs import LEVELS, RISE, Change, Clock, Leg, Motion
-from .partition import EDGE, LEFT, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels
+from .partition import EDGE, LEFT, MOVING, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels
 
 NOISE = 1e-15  # rates below this, relative to the sum of the sizes of the terms they were summed from, are rounding
 NO_STEP = 1e-15  # a step in t up to this length makes no progress
 STUCK = 50  # changes of state without progress after which candidates at no distance are taken in random order
+# A product and a quotient that stand for the same comparison differ by at most two roundings: this factor covers them.
+ROUNDING = 1.0 + 1e-15
+# The direction in which m - p (m - q) moves when a point of each state comes to the edge (the cut-off); 0: it cannot.
+TOWARDS_EDGE = np.zeros(MOVING + 1)
+TOWARDS_EDGE[RIGHT], TOWARDS_EDGE[LEFT] = -1.0, 1.0
+TOWARDS_CUT = np.zeros(MOVING + 1)
+TOWARDS_CUT[LEFT], TOWARDS_CUT[OUT] = -1.0, 1.0
 MULTIPLIER, MODULUS = 16807.0, 2147483647.0  # the "minimal standard" generator of Park and Miller (1988)
 
 
@@ -66,47 +73,56 @@ def first_of_active(
 
 @inner_kernel
 def first_of_others(
-    solution: DualSolution, levels: Levels, position: Array, leg: Leg, dm: Array, noise: Array, mass: float,
-    blocked: Mask, last: int, first: Change, clock: Clock,
+    solution: DualSolution, levels: Levels, leg: Leg, dm: Array, noise: Array, mass: float, blocked: Mask, last: int,
+    first: Change, clock: Clock,
 ) -> Change:  # fmt: skip
     """The first inactive point whose margin meets a level before `first`, else `first`.
 
-    The driven point of a RISE lands on the edge where m meets p with a >= 0, or right of it where a meets 0 with m >= p.
-    Point `last` and blocked points are passed over. `noise` times `mass` is the size below which dm is rounding.
+    Point `last` and blocked points are passed over. `noise` times `mass` is the size below which dm is rounding. Nearly all
+    points fail the test, in an order that no processor can foresee: so the test is made of products, without a branch for
+    the state, the direction or a division, and only who passes it is looked at more closely.
     """
-    a, m, state = solution
-    p, q, dp, dq, moving = levels.p, levels.q, leg.dp, leg.dq, leg.moving
+    m, state = solution.m, solution.state
+    p, q, dp, dq = levels.p, levels.q, leg.dp, leg.dq
     step, who, to = first
     is_stuck = clock.idle[0] >= STUCK
-    rate_of_moving = leg.v[0] if leg.kind == RISE else 0.0
-    for i in range(a.shape[0]):
+    least_reach = NO_STEP if is_stuck else 0.0  # a leg that is stuck draws among all candidates at no distance
+    reach = ROUNDING * max(step, least_reach)
+    for i in range(m.shape[0]):
         s = state[i]
-        if position[i] >= 0 or i == last or blocked[i]:
-            continue
         least = NOISE * noise[i] * mass
-        if s in (RIGHT, LEFT):
-            up = 1.0 if s == LEFT else -1.0
-            rate = up * (dm[i] - dp[i])
-            if rate > least:
-                x = up * (p[i] - m[i]) / rate
-                if comes_first(x, step, is_stuck, clock):
-                    step, who, to = max(x, 0.0), i, EDGE
-        if s in (LEFT, OUT):
-            up = 1.0 if s == OUT else -1.0
-            rate = up * (dm[i] - dq[i])
-            if rate > least:
-                x = up * (q[i] - m[i]) / rate
-                if comes_first(x, step, is_stuck, clock):
-                    step, who, to = max(x, 0.0), i, TIE_OUT if s == OUT else TIE_IN
-        if i == moving:
-            x = (p[i] - m[i]) / dm[i] if dm[i] > least else (0.0 if m[i] >= p[i] else np.inf)
-            x = max(x, 0.0)
-            target = EDGE
-            if a[i] + x * rate_of_moving < 0.0:
-                x, target = -a[i] / rate_of_moving, RIGHT
+        up, down = TOWARDS_EDGE[s], TOWARDS_CUT[s]
+        edge_rate, edge_gap = up * (dm[i] - dp[i]), up * (p[i] - m[i])
+        cut_rate, cut_gap = down * (dm[i] - dq[i]), down * (q[i] - m[i])
+        meets_edge = (edge_rate > least) & (edge_gap <= reach * edge_rate)
+        meets_cut = (cut_rate > least) & (cut_gap <= reach * cut_rate)
+        if not (meets_edge | meets_cut) or i == last or blocked[i]:
+            continue
+        if meets_edge:
+            x = edge_gap / edge_rate
             if comes_first(x, step, is_stuck, clock):
-                step, who, to = x, i, target
+                step, who, to = max(x, 0.0), i, EDGE
+        if meets_cut:
+            x = cut_gap / cut_rate
+            if comes_first(x, step, is_stuck, clock):
+                step, who, to = max(x, 0.0), i, TIE_OUT if s == OUT else TIE_IN
+        reach = ROUNDING * max(step, least_reach)
     return Change(step, who, to)
+
+
+@inner_kernel
+def landing(solution: DualSolution, levels: Levels, leg: Leg, dm: Array, least: float) -> Change:
+    """Where the driven point j of a RISE lands while margins move at the rates dm, of which those below `least` are rounding.
+
+    It lands on the edge where m meets p with a >= 0, or right of it where a meets 0 with m >= p.
+    """
+    j, rate = leg.moving, leg.v[0]
+    a, m, p = solution.a[j], solution.m[j], levels.p[j]
+    x = (p - m) / dm[j] if dm[j] > least else (0.0 if m >= p else np.inf)
+    x = max(x, 0.0)
+    if a + x * rate < 0.0:
+        return Change(-a / rate, j, RIGHT)
+    return Change(x, j, EDGE)
 
 
 @inner_kernel
@@ -123,13 +139,15 @@ def first_change(
     if moves or leg.kind == LEVELS:  # margins and levels move against each other
         if not moves:
             motion.dm[:] = 0.0
-        first = first_of_others(
-            solution, levels, active_set.position, leg, motion.dm, root, mass, blocked, last, first, clock
-        )
+        first = first_of_others(solution, levels, leg, motion.dm, root, mass, blocked, last, first, clock)
     j = leg.moving
-    if leg.kind == RISE and not moves and solution.m[j] >= levels.p[j]:
+    if leg.kind != RISE:
+        return first
+    if moves:
+        lands = landing(solution, levels, leg, motion.dm, NOISE * root[j] * mass)
+    elif solution.m[j] >= levels.p[j]:
         # Margins stand still while the multiplier of j grows: j lands where the multiplier meets 0.
-        x = max(-solution.a[j] / leg.v[0], 0.0)
-        if comes_first(x, first.step, clock.idle[0] >= STUCK, clock):
-            first = Change(x, j, RIGHT if solution.a[j] < 0.0 else EDGE)
-    return first
+        lands = Change(max(-solution.a[j] / leg.v[0], 0.0), j, RIGHT if solution.a[j] < 0.0 else EDGE)
+    else:
+        return first
+    return lands if comes_first(lands.step, first.step, clock.idle[0] >= STUCK, clock) else first
