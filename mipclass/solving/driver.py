@@ -155,6 +155,7 @@ def _run(problem: Problem, choice: Choice, run: Run, options: Mapping[str, Any] 
 
 
 def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: str) -> Result:
+    outcome, certified = _checked(problem, outcome)
     values = outcome.values or {}
     extra = dict(outcome.extra)
     recounted = False
@@ -174,7 +175,7 @@ def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: 
         bound=outcome.bound,
         values=dict(values),
         recounted=recounted,
-        certified=_is_certified(problem, outcome),
+        certified=certified,
         certificate=outcome.certificate,
         seconds=run.seconds(),
         nodes=outcome.nodes,
@@ -187,9 +188,21 @@ def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: 
     )
 
 
-def _is_certified(problem: Problem, outcome: Outcome) -> bool:
+def _checked(problem: Problem, outcome: Outcome) -> tuple[Outcome, bool]:
+    """The outcome, and whether its certificate is accepted. A rejected certificate takes claim, bound and optimality with it."""
     if outcome.certificate is None:
-        return False
+        return outcome, False
     from ..checker import check
 
-    return bool(check(outcome.certificate, problem))
+    verdict = check(outcome.certificate, problem)
+    if verdict:
+        return outcome, True
+    is_claimed = outcome.status in (Status.OPTIMAL, Status.INFEASIBLE)
+    return replace(
+        outcome,
+        status=Status.NUMERICAL_ERROR if is_claimed else outcome.status,
+        claim="heuristic" if outcome.values else "none",
+        bound=None,
+        raw_status=f"the independent checker does not accept the certificate ({verdict}), so nothing is proven; "
+        "try another solver, e.g. solver='highs', or 'pcs' for few features",
+    ), False

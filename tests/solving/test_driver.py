@@ -225,3 +225,40 @@ def test_an_infeasibility_says_within_which_box() -> None:
     result = mipclass.solve(models.zero_one([[0.0], [1.0], [2.0]], [0, 1, 0], subject_to=limits), "highs")
     assert result.status == "infeasible"
     assert "margin >=" in result.extra["scope"]
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_a_rejected_certificate_leaves_no_claim(monkeypatch: pytest.MonkeyPatch, auto: bool) -> None:
+    import mipclass.methods.exact.answer as answers
+
+    honest = answers.certificate
+
+    def overstated(*args: object, lower: dict, **kwargs: object) -> object:
+        """The certificate of a prover that claims one error more than its proof gives."""
+        return honest(*args, lower={**lower, "bound": str(int(lower["bound"]) + 1)}, **kwargs)
+
+    monkeypatch.setattr(answers, "certificate", overstated)
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(20, 2)), rng.integers(0, 2, 20)
+    result = mipclass.solve(models.zero_one(X, y), "auto" if auto else "exact")
+    if auto:  # the policy goes on to a solver whose answer can stand
+        assert result.solver != "exact"
+        assert "does not accept the certificate" in result.extra["auto"]["tried"][0]
+        return
+    assert (result.status, result.claim, result.bound, result.certified) == (
+        "numerical_error",
+        "heuristic",
+        None,
+        False,
+    )
+    assert "does not accept the certificate (rejected at lower" in result.raw_status
+    assert "try another solver" in result.raw_status
+
+
+def test_a_rejected_certificate_of_infeasibility_leaves_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    import mipclass.checker as checker
+
+    monkeypatch.setattr(checker, "check", lambda *_: checker.Verdict(False, reason="no", place="here"))
+    limits = [models.FalsePositiveRate(0.0), models.FalseNegativeRate(0.0)]
+    result = mipclass.solve(models.zero_one([[0.0], [1.0], [2.0]], [0, 1, 0], subject_to=limits), "exact")
+    assert (result.status, result.claim, result.bound) == ("numerical_error", "none", None)
