@@ -21,8 +21,9 @@ from tests.paths import ROOT
 
 LEAVES = {"errors", "arrays", "checks", "version"}
 BASE = LEAVES | {"protocol"}
+COMPILED = LEAVES | {"kernels"}
 STATED = BASE | {"modelling", "models"}
-TOOLS = {"numeric", "reductions", "backends", "tree", "certificates"}
+TOOLS = {"kernels", "numeric", "reductions", "backends", "tree", "certificates"}
 SOLVED = STATED | TOOLS | {"methods", "checker", "files", "bridges", "solving"}
 
 ALLOWED = {
@@ -30,10 +31,11 @@ ALLOWED = {
     "arrays": set(),
     "checks": {"errors"},
     "version": set(),
-    "protocol": LEAVES,
+    "kernels": LEAVES,
+    "protocol": COMPILED,
     "modelling": BASE,
     "models": STATED - {"models"},
-    "numeric": LEAVES,
+    "numeric": COMPILED,
     "certificates": LEAVES,
     "reductions": BASE | {"modelling"},
     "backends": BASE | {"modelling", "numeric", "reductions"},
@@ -41,7 +43,7 @@ ALLOWED = {
     "files": BASE | {"modelling", "reductions"},
     "bridges": BASE | {"modelling", "reductions"},
     "methods": STATED | TOOLS,
-    "checker": STATED | {"certificates"},
+    "checker": STATED | {"certificates", "kernels"},
     "solving": SOLVED - {"solving"},
     "analysis": SOLVED,
     "datasets": LEAVES,
@@ -137,10 +139,13 @@ def test_there_are_no_import_cycles() -> None:
 
 
 def test_numba_is_imported_only_by_kernels() -> None:
-    """Files of kernels: all of numeric/, the folders `kernels` of the families, and the checker's own."""
+    """Files of kernels: all of numeric/, the folders `kernels`, and the checker's own. They share one decorator."""
     for name, path in modules().items():
-        if re.search(r"^\s*(import|from) numba\b", path.read_text(), re.MULTILINE):
+        if re.search(r"^\s*(import|from) (numba|\.+kernels\.decorator)\b", path.read_text(), re.MULTILINE):
             assert room(name) == "numeric" or ".kernels." in name or name == "mipclass.checker.box_kernel", name
+        assert "from numba import njit" not in path.read_text(), (
+            f"{name} must take njit from mipclass.kernels.decorator"
+        )
 
 
 def test_no_two_classes_share_a_name() -> None:

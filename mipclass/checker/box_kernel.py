@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from ..kernels.decorator import njit
 
 GRID_BITS = 20
 POINT_BITS = 21

@@ -8,9 +8,9 @@ k is the present size.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ..arrays import Array, Index
+from ..kernels.decorator import njit
 
 # Sums may be reordered (this is what lets the compiler vectorise a dot product); nothing else is relaxed.
 REORDER = {"reassoc", "contract"}

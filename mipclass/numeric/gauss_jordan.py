@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from ..arrays import Array
+from ..kernels.decorator import njit
 from .vectors import add_multiple, set_multiple
 
 

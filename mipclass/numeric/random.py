@@ -6,9 +6,9 @@ Its state is an array of one word, so that a search can be stopped and resumed w
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..kernels.decorator import njit
 from .row_hash import GOLDEN_GAMMA, mix
 
 State = NDArray[np.uint64]

@@ -6,8 +6,9 @@ An order that depends on the hashes alone does not depend on the order of the ro
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernels.decorator import njit
 
 Hashes = NDArray[np.uint64]
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from ..kernels.waiting import WAIT
 from .result import Status, Trace, Values, relative_gap
 
 
@@ -39,7 +40,8 @@ LINE_SECONDS_TERMINAL, LINE_SECONDS_FILE = 0.1, 1.0
 
 @dataclass
 class Run:
-    """Everything one solve may use. The clock starts when the Run is made, so building counts.
+    """Everything one solve may use. The clock starts when the Run is made, so building counts; it stands still while kernels are
+    compiled.
 
     A solver asks `stop()` often (it is cheap) and calls `report(...)` whenever the incumbent, the bound or the effort
     changed. Neither ever raises for a limit: the solver returns its incumbent with the status that `stop()` gave. A solve
@@ -63,7 +65,7 @@ class Run:
     interrupted: bool = False
 
     def __post_init__(self) -> None:
-        self._start = time.perf_counter()
+        self._start = _search_seconds()
         self._meter: ProgressMeter | None = None
         self._outer: Run | None = None
         self.begin(self.solver, self.options)
@@ -81,9 +83,16 @@ class Run:
         return cls(time_limit=time_limit, gap=gap, seed=seed, options=options)
 
     def inner(
-        self, *, time_limit: float | None = None, gap: float = 0.0, callback: Callback | None = None, **options: Any
+        self,
+        *,
+        time_limit: float | None = None,
+        gap: float = 0.0,
+        seed: int | None = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+        **options: Any,
     ) -> Run:
-        """A Run for a solve inside this one: its seed, what is left of its time, and its stop requests; nothing is shown.
+        """A Run for a solve inside this one: what is left of its time, its stop requests, and its seed unless another is given.
 
         time_limit : seconds for the inner solve; it may only shorten what is left.
         callback : called with the inner solve's events. This Run's own callback is not; Ctrl-C or its answer False end the
@@ -91,7 +100,8 @@ class Run:
         """
         left = self.seconds_left() if time_limit is None else min(time_limit, self.seconds_left())
         limit = None if left == float("inf") else left
-        run = Run(time_limit=limit, gap=gap, seed=self.seed, callback=callback, options=options)
+        seed = self.seed if seed is None else seed
+        run = Run(time_limit=limit, gap=gap, seed=seed, callback=callback, progress=progress, options=options)
         run._outer = self
         return run
 
@@ -102,8 +112,8 @@ class Run:
             self._outer.interrupt()
 
     def seconds(self) -> float:
-        """Seconds since the Run was made."""
-        return time.perf_counter() - self._start
+        """Seconds since the Run was made, without those in which kernels were compiled."""
+        return _search_seconds() - self._start
 
     def seconds_left(self) -> float:
         """Seconds until the time limit, at least 0; infinity without a limit."""
@@ -153,6 +163,11 @@ class Run:
             self._meter.close()
 
 
+def _search_seconds() -> float:
+    """A clock that stands still while kernels are compiled."""
+    return time.perf_counter() - WAIT.seconds()
+
+
 class ProgressMeter:
     """One line on stderr, rewritten in place on a terminal and appended once a second elsewhere."""
 
@@ -198,9 +213,9 @@ def interruptible(run: Run) -> Iterator[None]:
         return
 
     def on_interrupt(signum: int, frame: Any) -> None:
-        if run.interrupted:
+        if run.stop() is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        run.interrupted = True
+        run.interrupt()
 
     previous = signal.signal(signal.SIGINT, on_interrupt)
     try:

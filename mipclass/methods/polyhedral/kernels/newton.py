@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array
+from ....kernels.decorator import njit
 
 
 class PointState(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.cholesky_update import append, delete, dot, solve_lower, solve_upper
 from .rows import Compressed, add_rows, dot_rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from ....kernels.decorator import njit
 
 # Without the two wrappers through which Python or C would call the function. They unpack every array of every argument, and
 # compiling them takes longer than compiling a small kernel. Such a kernel must not be called from Python.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.cholesky_update import REORDER
 from ....numeric.random import State, below
 

@@ -9,9 +9,9 @@ to change its state.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Mask
+from ....kernels.decorator import njit
 from .active_set import ActiveSet, drop_last, leave
 from .compiled import inner_kernel
 from .legs import (

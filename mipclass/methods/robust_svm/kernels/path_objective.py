@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index, Mask
+from ....kernels.decorator import njit
 from ....numeric.cholesky_update import REORDER
 
 

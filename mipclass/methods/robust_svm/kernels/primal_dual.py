@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.cholesky_update import solve_lower, solve_upper
 from .active_set import ActiveSet, append_points, leave
 from .compiled import inner_kernel

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Mask
+from ....kernels.decorator import njit
 from .active_set import ActiveSet
 from .compiled import inner_kernel
 from .legs import LEVELS, RISE, Change, Clock, Leg, Motion

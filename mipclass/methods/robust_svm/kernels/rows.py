@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.cholesky_update import REORDER
 from .compiled import inner_kernel
 

@@ -12,10 +12,10 @@ the medians.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ....arrays import Array
+from ....kernels.decorator import njit
 from .topk_linear import BLOCK, count_and_sum_above, shift_and_clip, split_one, split_two
 from .topk_sorted import sum_first
 

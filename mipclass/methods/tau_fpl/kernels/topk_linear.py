@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ....arrays import Array
+from ....kernels.decorator import njit
 from .topk_sorted import closed_form_C
 
 Floats = NDArray[np.floating]

@@ -11,10 +11,10 @@ that Newton's method does not meet the scores one by one as they enter the ramp.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ....arrays import Array
+from ....kernels.decorator import njit
 
 FAR = 40.0
 """Distance from the threshold, in units of eps, beyond which exp(-FAR) is lost in the rounding of a sum that holds a one."""

@@ -13,9 +13,9 @@ and beta by pb, with `shift` = pa + pb, so that x = lambda - pa and y = mu - pb 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array
+from ....kernels.decorator import njit
 
 ZERO, FLAT, FREE = 0, 1, 2
 """Kinds of solution: the origin; all of the k largest beta at the cap and nothing else; the general case."""

@@ -7,10 +7,10 @@ that point i is right and 1 that it is an error. `fixed` is FREE (-1), 0 or 1 fo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ....arrays import Array
+from ....kernels.decorator import njit
 
 Pool = NDArray[np.int32]
 Decisions = NDArray[np.int8]

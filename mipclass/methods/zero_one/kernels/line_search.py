@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ....arrays import Array
+from ....kernels.decorator import njit
 from ....numeric.random import State, below, normal, uniform
 from ....numeric.vectors import add_multiple, length, remove_components, row_products, set_multiple
 from .pencil import Work, loss_of_margins, rule_at, sweep

@@ -6,9 +6,9 @@ The rows of a flat are tied all along the edge; a small step off the edge, the n
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.vectors import add_multiple, inner, length, remove_components, row_products, set_multiple
 from .pencil import SMALLEST
 

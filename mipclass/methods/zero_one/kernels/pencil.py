@@ -13,9 +13,9 @@ target, which is the usual case in a search near an optimum.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.random import State, uniform
 from ....numeric.vectors import length, sort_by
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.random import State
 from ....numeric.vectors import add_multiple, inner, set_multiple
 from .pencil import ON_ALL, Work, histogram, rule_at, sweep_bins

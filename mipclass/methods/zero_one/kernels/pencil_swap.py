@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.gauss_jordan import invert
 from ....numeric.random import State, below
 from ....numeric.vectors import add_multiple, inner, length, remove_components, row_products, set_multiple

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ....arrays import Array, Index
+from ....kernels.decorator import njit
 from ....numeric.vectors import add_multiple, quick_inner, set_multiple
 from .exponential import exponential
 from .pencil import loss_of_margins

@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from .....arrays import Array, Index
+from .....kernels.decorator import njit
 from .state import KBITS, Path, RoundedPoints
 
 

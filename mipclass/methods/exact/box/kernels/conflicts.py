@@ -11,10 +11,10 @@ computes in exact integers, decides.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from .....arrays import Array, Index
+from .....kernels.decorator import njit
 from .state import FIRST, KBITS, MIX, SECOND, VALUE, OpenBox, RoundedPoints
 
 TOP = 64  # the larger of the two multipliers; m <= TOP stands for (TOP, m), a larger m for (2 TOP - m, TOP)

@@ -15,10 +15,10 @@ counting of references.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from .....arrays import Array, Mask
+from .....kernels.decorator import njit
 from .boxes import Scratch, classify, new_scratch, set_face, set_half, widest
 from .conflicts import inherit, replay
 from .matching import match

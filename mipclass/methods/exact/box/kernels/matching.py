@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from .....arrays import Index, Mask
+from .....kernels.decorator import njit
 from .conflicts import Singles, compact, conflict, pair_greedily, put, rank_neighbours
 from .state import FIRST, MOST_NEW, SECOND, VALUE, OpenBox, RoundedPoints
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from .....arrays import Array, Index
+from .....kernels.decorator import njit
 from .....numeric.gauss_jordan import invert
 
 ARTIFICIAL_COST = 1e3  # cost of an artificial column: far above any cost of a point, so that they leave the basis first
