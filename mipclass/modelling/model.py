@@ -10,6 +10,7 @@ the state while they write themselves into a Builder, model_text.py prints a Mod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -96,29 +97,34 @@ class Model:
         return model
 
     def _set(self, rule: Rule, objective: Objective, constraints: tuple[Constraint, ...], name: str) -> None:
-        self.rule, self.objective, self.constraints, self.name = rule, objective, constraints, name
         if not isinstance(rule, Rule):
             raise InvalidInputError(f"rule takes a rule such as Linear(); got {rule!r}.")
-        known = rule.variables(self.data)
+        self.rule, self.objective, self.name = rule, objective, name
+        self._take(constraints)
+
+    def _take(self, constraints: tuple[Constraint, ...]) -> None:
+        """Make these the constraints, or leave the model as it is and raise when one of them does not fit."""
+        known = self.rule.variables(self.data)
         for constraint in constraints:
             missing = [variable for variable in constraint.speaks_of if variable not in known]
             if missing:
                 raise InvalidInputError(
-                    f"{constraint.formula()!r} speaks of {missing[0]!r}, which the rule {rule.formula()!r} does not have; "
-                    "use rule=Linear() or drop the constraint."
+                    f"{constraint.formula()!r} speaks of {missing[0]!r}, which the rule {self.rule.formula()!r} does not "
+                    "have; use rule=Linear() or drop the constraint."
                 )
             constraint.check(self.data)
-        self._check_scale()
+        self._check_scale(constraints)
+        self.constraints = constraints
         self._points: Points | None = None
         self._declared: tuple[Declaration, Program] | None = None
 
-    def _check_scale(self) -> None:
+    def _check_scale(self, constraints: tuple[Constraint, ...]) -> None:
         """A scale-free loss fixes the rule only up to a factor, so no other part may depend on that factor."""
         free = [term for _, term in self.objective.terms if term.is_scale_free and term.is_loss]
         if not free:
             return
         bound = [term for coefficient, term in self.objective.terms if not term.is_scale_free and coefficient > 0]
-        rows = [c for c in self.constraints if not c.is_homogeneous]
+        rows = [c for c in constraints if not c.is_homogeneous]
         if bound or rows:
             culprit = (bound or rows)[0]
             raise InvalidInputError(
@@ -182,14 +188,24 @@ class Model:
     # -- composing ----------------------------------------------------------------------------------------------------
 
     def subject_to(self, *constraints: Constraint | Rows) -> Model:
-        """A new Model with further constraints."""
-        return self.from_data(
-            self.data,
-            rule=self.rule,
-            minimize=self.objective,
-            subject_to=self.constraints + as_constraints(constraints),
-            name=self.name,
-        )
+        """Add constraints to this Model, which forgets the program it may have built; returns the Model itself.
+
+        To keep the Model as it is, add them to a copy: `problem.copy().subject_to(...)`.
+
+        Examples
+        --------
+        >>> from mipclass import models
+        >>> problem = models.zero_one([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 1, 0])
+        >>> tightened = problem.copy().subject_to(problem.w["x0"] >= 0)
+        >>> len(problem.constraints), len(tightened.constraints)
+        (0, 1)
+        """
+        self._take(self.constraints + as_constraints(constraints))
+        return self
+
+    def copy(self) -> Model:
+        """A Model of the same data, rule, terms and constraints, which changes on its own."""
+        return copy(self)
 
     def variable(self, name: str) -> Affine:
         """A variable of the rule by name, for use in constraints."""

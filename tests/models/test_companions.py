@@ -112,10 +112,10 @@ def test_an_offset_far_from_the_data_is_not_infeasible(far: float) -> None:
 def test_an_offset_tied_to_the_weights_is_honoured_far_from_the_origin() -> None:
     x = 1e4 + np.arange(6.0)
     problem = Model(x[:, None], [0, 0, 0, 1, 1, 1], minimize=ZeroOne())
-    through = problem.subject_to(problem.b == -(1e4 + 2.5) * problem.w[0])
+    through = problem.copy().subject_to(problem.b == -(1e4 + 2.5) * problem.w[0])
     result = solve(through, "highs")
     assert (result.objective, result.recounted) == (0.0, True)
-    fixed = problem.subject_to(problem.b == 0)
+    fixed = problem.copy().subject_to(problem.b == 0)
     assert solve(fixed, "highs").objective == 3.0
 
 
@@ -125,8 +125,8 @@ def test_rounding_in_a_users_row_is_no_violation(solver: str) -> None:
     X, y = noisy()
     problem = Model(X, y, minimize=0.5 * L2() + Hinge())
     for model in (
-        problem.subject_to(problem.w["x0"] + problem.w["x1"] == 0.3),
-        problem.subject_to(Monotone({"x0": "decreasing", "x1": "decreasing"})),
+        problem.copy().subject_to(problem.w["x0"] + problem.w["x1"] == 0.3),
+        problem.copy().subject_to(Monotone({"x0": "decreasing", "x1": "decreasing"})),
     ):
         result = solve(model, solver)
         assert result.recounted, result.extra

@@ -199,7 +199,7 @@ def test_exported_model_reads_back_and_solves_the_same(tmp_path, ending):
 def test_a_side_constraint_is_kept_by_the_exact_model_and_refused_by_slp():
     X, y = slab(0)
     problem = models.polyhedral(X, y, 2, l1=0.02)
-    constrained = problem.subject_to(problem.variable("v")[0, "x0"] >= 0, problem.variable("v")[1, "x0"] >= 0)
+    constrained = problem.copy().subject_to(problem.variable("v")[0, "x0"] >= 0, problem.variable("v")[1, "x0"] >= 0)
     with pytest.raises(UnsupportedProgramError, match="side constraints"):
         solve(constrained, "slp")
     answer = solve(constrained, "scip")
