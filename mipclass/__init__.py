@@ -45,16 +45,32 @@ _PUBLIC = {
     "datasets": "mipclass.datasets",
     "models": "mipclass.models",
     "verify": "mipclass.checker:verify",
+    "HighsError": "mipclass.backends.highs_object:HighsError",
+    "InvalidInputError": "mipclass.errors:InvalidInputError",
+    "MipclassError": "mipclass.errors:MipclassError",
+    "MipclassWarning": "mipclass.errors:MipclassWarning",
+    "OptionError": "mipclass.errors:OptionError",
+    "ReadError": "mipclass.errors:ReadError",
+    "SolverNotFoundError": "mipclass.errors:SolverNotFoundError",
+    "UnsupportedProgramError": "mipclass.errors:UnsupportedProgramError",
 }
 
 __all__ = [
+    "HighsError",
+    "InvalidInputError",
+    "MipclassError",
+    "MipclassWarning",
+    "OptionError",
     "OutlierPathSVC",
     "PolyhedralClassifier",
     "Program",
     "RGDTreeOneClass",
     "RGDTreeSVC",
+    "ReadError",
     "Result",
+    "SolverNotFoundError",
     "TauFPLClassifier",
+    "UnsupportedProgramError",
     "ZeroOneClassifier",
     "__version__",
     "datasets",
@@ -73,7 +89,17 @@ if TYPE_CHECKING:
     from . import datasets, models
     from .analysis.explain import explain
     from .app.saving import load, save
+    from .backends.highs_object import HighsError
     from .checker import verify
+    from .errors import (
+        InvalidInputError,
+        MipclassError,
+        MipclassWarning,
+        OptionError,
+        ReadError,
+        SolverNotFoundError,
+        UnsupportedProgramError,
+    )
     from .estimators.outlier_path import OutlierPathSVC
     from .estimators.polyhedral import PolyhedralClassifier
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC

@@ -27,7 +27,11 @@ class OptionError(MipclassError, ValueError):
 
 
 class ReadError(MipclassError, ValueError):
-    """A file does not have the format that its name or header states."""
+    """A file does not have the format that its name or header states; `line` is the line at fault where one is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
 
 
 class MipclassWarning(UserWarning):

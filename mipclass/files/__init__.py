@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from pathlib import Path
 from typing import IO, Literal
 
-from ..errors import InvalidInputError, ReadError
+from ..errors import InvalidInputError, ReadError, warn
 from ..modelling.program import Program
 
 __all__ = ["read", "write"]
@@ -51,15 +52,18 @@ def read(path: str | Path) -> Program:
 
     path = Path(path)
     kind = _kind(path)
-    with _opened(path, "rt") as stream:
-        text = stream.read()
+    text = _text(path)
     try:
         parsed = (read_lp if kind == "lp" else read_mps)(text)
         program = to_program(parsed)
     except ReadError as err:
-        raise ReadError(f"{path}: {err}") from err
+        located = ReadError(f"{path}: {err}")
+        located.line = err.line
+        raise located from err
     except InvalidInputError as err:
         raise ReadError(f"{path} holds no valid program: {err}") from err
+    for remark in parsed.remarks:
+        warn(f"{path.name}: {remark}")
     return restore(program, parsed.columns[: program.n_columns], parsed.rows, sidecar_path(path))
 
 
@@ -68,6 +72,14 @@ def _kind(path: Path) -> str:
         if path.name.lower().endswith(ending):
             return ending.split(".")[1]
     raise InvalidInputError(f"the ending of {path.name!r} says nothing; it must be one of {', '.join(ENDINGS)}.")
+
+
+def _text(path: Path) -> str:
+    try:
+        with _opened(path, "rt") as stream:
+            return stream.read()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as err:
+        raise ReadError(f"{path} cannot be unpacked, it is cut off or no gzip file: {err}") from err
 
 
 def _opened(path: Path, mode: Literal["rt", "wt"]) -> IO[str]:

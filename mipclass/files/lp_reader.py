@@ -6,26 +6,17 @@ and generals. Special ordered sets, semi-continuous columns, lazy rows and gener
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ReadError
+from .digits import INFINITE
+from .lp_tokens import NUMBER_WORDS, Tokens, is_name, sections
 from .names import NO_ROWS
 from .parsed import Parsed
 
-# Gurobi and others write x[1,a]; a bracket inside a name is never after a blank, unlike that of a quadratic part.
-_NAME = r"[A-Za-z_!\"#$%&(),;?@'`{}|~](?:[A-Za-z0-9_!\"#$%&(),.;?@'`{}|~]|\[[A-Za-z0-9_,.]*\])*"
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_TOKEN = re.compile(rf"{_NUMBER}|{_NAME}\s*:|{_NAME}|->|[<>=]=|=[<>]|\S")
-_SECTION = re.compile(
-    r"^[ \t]*(minimi[sz]e|minimum|min|maximi[sz]e|maximum|max|subject[ \t]+to|such[ \t]+that|s\.t\.|st\.|st|bounds?|binary|binaries"
-    r"|bin|general[ \t]+constraints|generals?|gen|integers?|int|semi-continuous|semis?|sos[12]?|lazy[ \t]+constraints|user[ \t]+cuts"
-    r"|end)(?=[\s]|$)(?![ \t]*:)",
-    re.IGNORECASE | re.MULTILINE,
-)
 # The first two letters of a title say what it is.
 _KIND = {
     "mi": "min",
@@ -38,41 +29,14 @@ _KIND = {
     "ge": "integer",
     "in": "integer",
 }
-_INFINITE = {"inf", "infinity"}
-
-
-class _Tokens:
-    """The tokens of a section with a place to look at."""
-
-    def __init__(self, text: str) -> None:
-        self.all = _TOKEN.findall(text)
-        self.at = 0
-
-    @property
-    def now(self) -> str:
-        return self.all[self.at] if self.at < len(self.all) else ""
-
-    def take(self) -> str:
-        token = self.now
-        self.at += 1
-        return token
-
-    def expect(self, *allowed: str) -> str:
-        token = self.take()
-        if token not in allowed:
-            raise ReadError(f"expected {' or '.join(map(repr, allowed))}{self.near()}.")
-        return token
-
-    def near(self) -> str:
-        words = self.all[max(0, self.at - 6) : self.at + 2]
-        return f" near '{' '.join(words)}'"
+_LARGEST = 1.7976931348623157e308  # the largest float64: a coefficient beyond it is infinite
 
 
 class _Reader:
     def __init__(self) -> None:
         self.column_at: dict[str, int] = {}
         self.entries: tuple[list[int], list[int], list[float]] = ([], [], [])
-        self.rows: dict[str, tuple[float, float]] = {}
+        self.rows: dict[str | int, tuple[float, float]] = {}  # by label, or by number where there is none
         self.costs: tuple[list[int], list[float]] = ([], [])
         self.constant = 0.0
         self.hessian: list[tuple[int, int, float]] = []
@@ -87,86 +51,88 @@ class _Reader:
 
     # -- expressions ----------------------------------------------------------------------------------------------------
 
-    def linear(self, tokens: _Tokens) -> tuple[list[int], list[float], float]:
+    def linear(self, tokens: Tokens) -> tuple[list[int], list[float], float]:
         """Terms up to the first token that cannot belong to a sum: (columns, coefficients, constant)."""
         columns: list[int] = []
         coefficients: list[float] = []
         constant = 0.0
-        words, at, column_at = tokens.all, tokens.at, self.column_at
-        sign, number = 1.0, None
+        words, start, at, column_at = tokens.all, tokens.at, tokens.at, self.column_at
+        known = len(column_at)
+        sign, number, open_ = 1.0, None, True  # `open_`: a term may begin, for a sign or the beginning stands before it
         while at < len(words):
             word = words[at]
             first = word[0]
-            if first in "+-":
+            if first in "+-" and word != "->":
                 if number is not None:
                     constant += sign * number
                     number, sign = None, 1.0
-                sign = -sign if first == "-" else sign
+                sign, open_ = -sign if first == "-" else sign, True
             elif first in "0123456789.":
-                if number is not None:
+                if not open_ or word == ".":
                     break
-                number = float(word)
-            elif first in "<>=[]*/^" or word[-1] == ":" or word == "->":
+                number, open_ = float(word), False
+                if number > _LARGEST:
+                    tokens.at = at
+                    raise tokens.fault(f"{word!r} is infinite; a coefficient must be finite")
+            elif first in "<>=[]*/^:\\" or word[-1] == ":" or word == "->" or (number is None and not open_):
                 break
             else:
                 columns.append(column_at.setdefault(word, len(column_at)))
                 coefficients.append(sign if number is None else sign * number)
-                sign, number = 1.0, None
+                sign, number, open_ = 1.0, None, False
             at += 1
+        for name in islice(reversed(column_at), len(column_at) - known):
+            if name.lower() in NUMBER_WORDS:
+                tokens.at = words.index(name, start)
+                raise tokens.fault(f"{name!r} stands where the name of a column must stand")
+        tokens.at = at
         if number is not None:
             constant += sign * number
-        elif at > tokens.at and words[at - 1] in "+-" and (at == len(words) or words[at] != "["):
-            tokens.at = at
-            raise ReadError(f"a sign without a term{tokens.near()}.")
-        tokens.at = at
+        if tokens.now == "[" and at > start and words[at - 1] not in "+-":
+            raise tokens.fault("expected a sign before the quadratic part")
+        if open_ and at > start and tokens.now != "[":
+            raise tokens.fault("a sign without a term")
         return columns, coefficients, constant
-
-    def number(self, tokens: _Tokens) -> float:
-        sign = 1.0
-        while tokens.now in ("+", "-"):
-            sign = -sign if tokens.take() == "-" else sign
-        word = tokens.take()
-        if word.lower() in _INFINITE:
-            return sign * np.inf
-        try:
-            return sign * float(word)
-        except ValueError:
-            raise ReadError(f"expected a number{tokens.near()}.") from None
 
     # -- sections -------------------------------------------------------------------------------------------------------
 
-    def objective(self, text: str) -> None:
-        tokens = _Tokens(text)
+    def objective(self, tokens: Tokens) -> None:
+        """Terms, constants and quadratic parts in brackets."""
         if tokens.now.endswith(":"):
             tokens.take()
         while tokens.now:
-            if tokens.now == "[":
-                self.quadratic(tokens)
-                continue
-            before = tokens.at
             columns, coefficients, constant = self.linear(tokens)
             self.costs[0].extend(columns)
             self.costs[1].extend(coefficients)
             self.constant += constant
-            if tokens.at == before:
-                raise ReadError(f"the objective cannot be read{tokens.near()}.")
+            if tokens.now == "[":
+                self.quadratic(tokens)
+            if tokens.now and tokens.now not in "+-":
+                raise tokens.fault("the objective cannot be read")
 
-    def quadratic(self, tokens: _Tokens) -> None:
-        sign = -1.0 if tokens.at and tokens.all[tokens.at - 1] == "-" else 1.0
+    def quadratic(self, tokens: Tokens) -> None:
+        """`[ 2 x ^2 - 4 x * y ] / 2`, with the signs in front of it."""
+        sign, before = 1.0, tokens.at - 1
+        while before >= 0 and tokens.all[before] in "+-":
+            sign, before = -sign if tokens.all[before] == "-" else sign, before - 1
         tokens.expect("[")
         products: list[tuple[int, int, float]] = []
         while tokens.now != "]":
+            if products and tokens.now not in ("+", "-"):
+                raise tokens.fault("expected '+', '-' or ']'")
             value = 1.0
             while tokens.now in ("+", "-"):
                 value = -value if tokens.take() == "-" else value
-            if tokens.now and tokens.now[0] in "0123456789.":
-                value *= float(tokens.take())
-            i = self.column(tokens.take())
+            if tokens.now[:1] in tuple(".0123456789"):
+                value *= tokens.number()
+            if abs(value) > _LARGEST:
+                raise tokens.fault("a coefficient must be finite")
+            i = self.column(tokens.name())
             if tokens.expect("^", "*") == "^":
                 tokens.expect("2")
                 products.append((i, i, value))
             else:
-                products.append((i, self.column(tokens.take()), value))
+                products.append((i, self.column(tokens.name()), value))
         tokens.take()
         half = tokens.now == "/"
         if half:
@@ -176,74 +142,100 @@ class _Reader:
             entry = sign * (value if half else 2 * value)
             self.hessian += [(i, i, entry)] if i == j else [(i, j, entry / 2), (j, i, entry / 2)]
 
-    def constraints(self, text: str) -> None:
-        tokens = _Tokens(text)
+    def constraints(self, tokens: Tokens) -> None:
+        """Rows, with labels or without."""
         while tokens.now:
-            label = tokens.take()[:-1].strip() if tokens.now.endswith(":") else f"R{len(self.rows) + 1}"
-            if label in self.rows:
-                raise ReadError(f"row {label!r} is declared twice.")
+            label: str | int = len(self.rows)
+            if tokens.now.endswith(":"):
+                label = tokens.now[:-1].strip()
+                if label in self.rows:
+                    raise tokens.fault(f"row {label!r} is declared twice")
+                tokens.take()
             self.condition(tokens)
             self.row(label, tokens)
 
-    def condition(self, tokens: _Tokens) -> None:
+    def condition(self, tokens: Tokens) -> None:
         """`z = 1 ->` in front of a row."""
         ahead = tokens.all[tokens.at : tokens.at + 4]
         if len(ahead) == 4 and ahead[3] == "->":
-            if ahead[1] != "=" or ahead[2] not in ("0", "1"):
-                raise ReadError(f"an indicator reads 'z = 0 ->' or 'z = 1 ->'; got {' '.join(ahead)!r}.")
+            if not is_name(ahead[0]) or ahead[1] != "=" or ahead[2] not in ("0", "1"):
+                raise tokens.fault(f"an indicator reads 'z = 0 ->' or 'z = 1 ->'; got {' '.join(ahead)!r}")
             self.indicators.append((len(self.rows), self.column(ahead[0]), int(ahead[2])))
             tokens.at += 4
 
-    def row(self, label: str, tokens: _Tokens) -> None:
+    def row(self, label: str | int, tokens: Tokens) -> None:
+        """`a.x >= l`, `l <= a.x <= u` or, with a label, a row without terms such as `c: >= -1`."""
+        start = tokens.at
         low, high = -np.inf, np.inf
-        columns, coefficients, constant = self.linear(tokens)
-        relation = _relation(tokens)
-        if not columns:  # l <= a.x <= u
-            low, high = _tightened(low, high, _flipped(relation), constant)
-            columns, coefficients, constant = self.linear(tokens)
-            relation = _relation(tokens)
-        side = self.number(tokens)
-        low, high = _tightened(low - constant, high - constant, relation, side - constant)
+        columns, coefficients, constant = ([], [], tokens.number()) if tokens.at_infinity() else self.linear(tokens)
+        self.refuse_quadratic(label, tokens)
+        relation = tokens.relation()
+        if not columns and not tokens.at_infinity():
+            columns, coefficients, inner = self.linear(tokens)
+            self.refuse_quadratic(label, tokens)
+            if columns:  # l <= a.x <= u
+                low, high = _interval(_flipped(relation), constant)
+                if relation == "=" or tokens.relation() != relation:
+                    tokens.at -= 1
+                    raise tokens.fault("a row between two numbers reads 'l <= a.x <= u' or 'u >= a.x >= l'")
+                constant, side = inner, tokens.number()
+            elif isinstance(label, int) or tokens.all[tokens.at - 1][0] not in ".0123456789":
+                raise tokens.fault("expected terms")
+            else:
+                side = inner
+        else:
+            side = tokens.number()
+        lower, upper = _interval(relation, side)
+        low, high = max(low, lower) - constant, min(high, upper) - constant
+        if not (low < INFINITE and high > -INFINITE):
+            tokens.at = start
+            raise tokens.fault(f"the sides of the row, {low:g} and {high:g}, are beyond every number")
         rows, all_columns, values = self.entries
         rows.extend([len(self.rows)] * len(columns))
         all_columns.extend(columns)
         values.extend(coefficients)
         self.rows[label] = (low, high)
 
-    def bound(self, line: str) -> None:
+    def refuse_quadratic(self, label: str | int, tokens: Tokens) -> None:
+        """An error that names the row where a quadratic part begins."""
+        if tokens.now in ("[", "*", "^"):
+            row = repr(label) if isinstance(label, str) else f"number {label + 1}"
+            raise tokens.fault(f"row {row} is quadratic; rows must be linear, the objective alone may be quadratic")
+
+    def bound(self, tokens: Tokens) -> None:
         """`l <= x <= u`, `x >= l`, `x <= u`, `x = v` or `x free`; a side that is not mentioned keeps its value."""
-        tokens = _Tokens(line)
+        start = tokens.at
         said: list[tuple[str, float]] = []
-        if not _is_name(tokens.now):
-            value = self.number(tokens)
-            said.append((_flipped(_relation(tokens)), value))
+        if not is_name(tokens.now):
+            value = tokens.number()
+            said.append((_flipped(tokens.relation()), value))
+        if not is_name(tokens.now):
+            raise tokens.fault("a bound needs the name of a column")
         name = tokens.take()
-        if not _is_name(name):
-            raise ReadError(f"a bound needs the name of a column{tokens.near()}.")
-        if tokens.now.lower() == "free":
+        if tokens.now.lower() == "free" and not said:
             tokens.take()
             said += [(">", -np.inf), ("<", np.inf)]
-        elif tokens.now:
-            relation = _relation(tokens)
-            said.append((relation, self.number(tokens)))
-        if tokens.now:
-            raise ReadError(f"more than one bound on a line{tokens.near()}.")
-        self.listed[self.column(name)] = None
-        bounds = self.bounds.setdefault(self.column(name), [0.0, np.inf])
+        elif tokens.at_relation() or not said:
+            relation = tokens.relation()
+            said.append((relation, tokens.number()))
+        j = self.column(name)
+        self.listed[j] = None
+        bounds = self.bounds.setdefault(j, [0.0, np.inf])
         for relation, value in said:
             if relation != "<":
                 bounds[0] = value
             if relation != ">":
                 bounds[1] = value
-        if bounds[1] < 0 and bounds[0] == 0 and all(relation == "<" for relation, _ in said):
-            raise ReadError(
-                f"column {name!r} has the upper bound {bounds[1]:g} and no lower bound; readers disagree on what that means. "
-                f"Write '-inf <= {name} <= {bounds[1]:g}'."
+        if not (bounds[0] < INFINITE and bounds[1] > -INFINITE):
+            tokens.at = start
+            raise tokens.fault(
+                f"the bounds of column {name!r}, {bounds[0]:g} and {bounds[1]:g}, are beyond every number"
             )
 
-    def integers(self, text: str, *, binary: bool) -> None:
-        for name in text.split():
-            j = self.column(name)
+    def integers(self, tokens: Tokens, *, binary: bool) -> None:
+        """Names of integer or binary columns."""
+        while tokens.now:
+            j = self.column(tokens.name())
             self.integer.add(j)
             if binary:
                 low, high = self.bounds.get(j, (0.0, 1.0))
@@ -252,8 +244,9 @@ class _Reader:
     # -- result ---------------------------------------------------------------------------------------------------------
 
     def parsed(self) -> Parsed:
-        if list(self.rows) == [NO_ROWS]:
+        if self.rows == {NO_ROWS: (-INFINITE, np.inf)} and not any(self.entries[2]):
             self.rows, self.entries = {}, ([], [], [])
+        names = list(self.column_at)
         # Where every column has a line among the bounds, as in our files, that is the order of the columns.
         if len(self.listed) == len(self.column_at):
             order = np.fromiter(self.listed, dtype=np.int64, count=len(self.listed))
@@ -269,10 +262,9 @@ class _Reader:
         rows, columns, values = self.entries
         where = (np.array(rows, np.int64), place[columns] if columns else np.zeros(0, np.int64))
         sides = np.array(list(self.rows.values())).reshape(-1, 2)
-        names = list(self.column_at)
         return Parsed(
             columns=[names[j] for j in order],
-            rows=list(self.rows),
+            rows=self.row_names(),
             c=c,
             A=sp.csr_array(sp.coo_array((np.array(values, np.float64), where), shape=(m, n))),
             row_lower=sides[:, 0],
@@ -286,57 +278,42 @@ class _Reader:
             maximise=self.maximise,
         )
 
-
-def _is_name(word: str) -> bool:
-    return word.lower() not in _INFINITE and re.fullmatch(_NAME, word) is not None
-
-
-def _relation(tokens: _Tokens) -> str:
-    """The next token as `<`, `>` or `=`."""
-    word = tokens.expect("<", "<=", "=<", ">", ">=", "=>", "=")
-    return "=" if word == "=" else "<" if "<" in word else ">"
+    def row_names(self) -> list[str]:
+        """The labels; a row without one is R and its number, with `_` behind it where that is the label of another."""
+        names: list[str] = []
+        for label in self.rows:
+            name = label if isinstance(label, str) else f"R{label + 1}"
+            while isinstance(label, int) and name in self.rows:
+                name += "_"
+            names.append(name)
+        return names
 
 
 def _flipped(relation: str) -> str:
     return {"<": ">", ">": "<", "=": "="}[relation]
 
 
-def _tightened(low: float, high: float, relation: str, value: float) -> tuple[float, float]:
-    """The interval [low, high] of an expression after `expression relation value`."""
-    if relation == "=":
-        return value, value
-    return (low, min(high, value)) if relation == "<" else (max(low, value), high)
-
-
-def _sections(text: str) -> Iterator[tuple[str, str]]:
-    found = list(_SECTION.finditer(text))
-    if not found or not found[0].group(1).lower().startswith(("mi", "ma")):
-        raise ReadError("an LP file begins with Minimize or Maximize.")
-    if text[: found[0].start()].strip():
-        raise ReadError(f"text before the objective: {text[: found[0].start()].strip()[:40]!r}.")
-    for header, following in zip(found, [*found[1:], None], strict=True):
-        title = " ".join(header.group(1).lower().split())
-        yield title, text[header.end() : following.start() if following else None]
-        if title == "end":
-            return
-    raise ReadError("the file ends without End; it is cut off or not an LP file.")
+def _interval(relation: str, value: float) -> tuple[float, float]:
+    """The interval of an expression that stands in `relation` to `value`."""
+    return (-np.inf if relation == "<" else value), (np.inf if relation == ">" else value)
 
 
 def read_lp(text: str) -> Parsed:
     """The content of an LP file."""
     reader = _Reader()
-    for title, body in _sections(re.sub(r"\\.*", "", text)):
-        kind = _KIND.get(title[:2]) if title != "general constraints" else None
+    for section in sections(text):
+        tokens = Tokens(section)
+        kind = _KIND.get(section.title[:2]) if section.title != "general constraints" else None
         if kind in ("min", "max"):
             reader.maximise = kind == "max"
-            reader.objective(body)
+            reader.objective(tokens)
         elif kind == "rows":
-            reader.constraints(body)
+            reader.constraints(tokens)
         elif kind == "bounds":
-            for line in filter(str.strip, body.splitlines()):
-                reader.bound(line)
+            while tokens.now:
+                reader.bound(tokens)
         elif kind in ("binary", "integer"):
-            reader.integers(body, binary=kind == "binary")
-        elif body.strip() and title != "end":
-            raise ReadError(f"section {title!r} is not supported.")
+            reader.integers(tokens, binary=kind == "binary")
+        elif tokens.now and section.title != "end":
+            raise ReadError(f"section {section.title!r} is not supported.", section.line)
     return reader.parsed()

@@ -1,7 +1,8 @@
 """Legal, readable, unique names for LP and MPS files: w[age] becomes w_age, error[17] becomes error_17.
 
 Names match [A-Za-z_][A-Za-z0-9_.]*, have at most 96 characters, and are no word of the LP language. A letter e before a
-digit is never first: `3 e1` would read as thirty. Letters outside ASCII lose their accents; other signs become `_`.
+digit is never first (`3 e1` would read as thirty), nor are the letters inf and nan in any case: HiGHS reads `info` as infinity
+followed by `o`, and `nanx` as not-a-number. Letters outside ASCII lose their accents; other signs become `_`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ maximize maximum min minimise minimize minimum nan obj rhs semi semis sin sos so
 """
 KEYWORDS = frozenset(_WORDS.split())
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_.]+")
-_BAD_START = re.compile(r"[0-9.]|[eE][0-9]")
+_BAD_START = re.compile(r"[0-9.]|e[0-9]|inf|nan", re.IGNORECASE)
 
 
 def legal_names(blocks: Sequence[Block], taken: Collection[str] = ()) -> list[str]:

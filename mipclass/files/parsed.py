@@ -35,6 +35,7 @@ class Parsed:
     constant: float = 0.0
     maximise: bool = False
     name: str = "program"
+    remarks: list[str] = field(default_factory=list)  # what a user should know: where readers disagree about the file
 
 
 def to_program(parsed: Parsed) -> Program:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import MipclassWarning
+from ..errors import InvalidInputError, MipclassWarning
 from ..modelling.blocks import Block
 from ..modelling.indicators import Indicators
 from ..modelling.program import Program
@@ -71,18 +71,28 @@ def _list(axis: tuple[str, ...] | None) -> list[str] | None:
 def restore(program: Program, columns: list[str], rows: list[str], path: Path) -> Program:
     """`program` as read, with the order, blocks and labels that the sidecar at `path` describes (if it is there)."""
     try:
-        said = json.loads(path.read_text())
+        said = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return program
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict) or said.get("format") != FORMAT or said.get("version") != 1:
         return _unfit(program, path, "it is not a names file that this version knows")
+    try:
+        return _restored(program, columns, rows, said)
+    except InvalidInputError as err:
+        return _unfit(program, path, str(err))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as err:
+        return _unfit(program, path, f"it is damaged ({type(err).__name__}: {err})")
+
+
+def _restored(program: Program, columns: list[str], rows: list[str], said: dict[str, Any]) -> Program:
+    """The program with what the sidecar says; InvalidInputError when that belongs to other names."""
     own_columns = [name for block in said["variables"] for name in block["in_file"]]
     own_rows = [name for block in said["rows"] for name in block["in_file"]]
     upper_sides = list(said["upper_sides"])
     if set(columns) != set(own_columns) or set(rows) != {*own_rows, *upper_sides}:
-        return _unfit(program, path, "it belongs to a file with other names")
+        raise InvalidInputError("it belongs to a file with other names")
     program = _reordered(program, _order(columns, own_columns), _order(rows, own_rows + upper_sides))
     program = _fold_upper_sides(program, _order(own_rows, list(said["upper_sides"].values())), len(own_rows))
     return program.replace_with(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mipclass
-from mipclass.errors import InvalidInputError, ReadError
+from mipclass.errors import InvalidInputError, MipclassWarning, ReadError
 from mipclass.modelling.blocks import Block
 from mipclass.modelling.builder import Builder
 from mipclass.testing import random_lp
@@ -92,14 +92,15 @@ ENDATA
 
 def test_an_mps_file_from_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "sample.mps").write_text(FOREIGN_MPS)
-    program = mipclass.read(tmp_path / "sample.mps")
+    with pytest.warns(MipclassWarning, match="'Y' has the upper bound -1 and no lower bound"):
+        program = mipclass.read(tmp_path / "sample.mps")
     assert program.name == "SAMPLE"
     assert program.column_names() == ["X", "Y", "K", "Z"]
     assert np.array_equal(program.c, [-1, -2, 0, 1])
     assert program.constant == 7  # maximise x + 2y - z - 7
     assert np.array_equal(program.row_lower, [1.5, 1, 4])
     assert np.array_equal(program.row_upper, [4, np.inf, 7])
-    assert np.array_equal(program.lower, [0, -np.inf, 0, -np.inf])
+    assert np.array_equal(program.lower, [0, 0, 0, -np.inf])
     assert np.array_equal(program.upper, [4, -1, 1, np.inf])
     assert np.array_equal(program.integer, [False, True, True, False])
     assert np.array_equal(program.Q.toarray()[np.ix_([0, 3], [0, 3])], [[-2, -1], [-1, 0]])
@@ -136,6 +137,10 @@ def test_unordered_names_become_one_labelled_block(tmp_path: Path) -> None:
     assert program.variables == (Block("x", 0, (3,), (("x_1", "y_1", "x_2"),)),)
 
 
+MPS = "ROWS\n N o\n L c\nCOLUMNS\n x o 1 c 1\n{}ENDATA\n"
+"""A small MPS file with a place for further sections, the first of them on line 6."""
+
+
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
@@ -146,7 +151,6 @@ def test_unordered_names_become_one_labelled_block(tmp_path: Path) -> None:
         ("a.lp", "min\n x\nst\n c: x >= y\nend\n", "expected a number"),
         ("a.lp", "min\n x\nst\n c: x >= 1\n c: x >= 2\nend\n", "declared twice"),
         ("a.lp", "min\n x\nst\n c: x + >= 1\nend\n", "sign without a term"),
-        ("a.lp", "min\n x\nst\n c: x >= 1\nbounds\n x <= -1\nend\n", "readers disagree"),
         ("a.lp", "min\n x\nst\n c: x >= 1\nsos\n s1: S1:: x:1\nend\n", "'sos' is not supported"),
         (
             "a.lp",
@@ -154,7 +158,26 @@ def test_unordered_names_become_one_labelled_block(tmp_path: Path) -> None:
             "'general constraints' is not",
         ),
         ("a.lp", "min\n x\nst\n c: x >= 1\nbounds\n 3 <= 4\nend\n", "needs the name of a column"),
-        ("a.lp", "min\n x\nst\n c: x >= 1\nbounds\n x <= 3 y <= 4\nend\n", "more than one bound"),
+        ("a.lp", "min\n x\nst\n c: x >= 1\nbounds\n x\nend\n", "line 6: expected '<'"),
+        ("a.lp", "min\n x\nst\n c: x >= 1\nbounds\n x >= inf\nend\n", "line 6: the bounds of column 'x'"),
+        ("a.lp", "min\n x\nst\n c: x >= nan\nend\n", "line 4: expected a number"),
+        ("a.lp", "min\n x\nst\n c: x + inf >= 1\nend\n", "line 4: 'inf' stands where the name"),
+        ("a.lp", "min\n x\nst\n c: x y >= 1\nend\n", "line 4: expected '<'"),
+        ("a.lp", "min\n x y\nst\n c: x >= 1\nend\n", "line 2: the objective cannot be read"),
+        ("a.lp", "min\n 3 4 x\nst\n c: x >= 1\nend\n", "line 2: the objective cannot be read"),
+        (
+            "a.lp",
+            "min\n x + 2 [ x ^2 ] / 2\nst\n c: x >= 1\nend\n",
+            "line 2: expected a sign before the quadratic part",
+        ),
+        ("a.lp", "min\n x\nst\n c: 3 <= x >= 5\nend\n", "line 4: a row between two numbers"),
+        ("a.lp", "min\n x\nst\n c: 3 <= x = 5\nend\n", "line 4: a row between two numbers"),
+        ("a.lp", "min\n x\nst\n c: x >= 1\n x >= 2 <= 5\nend\n", "line 5: expected terms"),
+        ("a.lp", "min\n x\nst\n c: x >= 1\nmax\n x\nend\n", "line 5: 'max' begins a second objective"),
+        ("a.lp", "min\n x\nst\n d: y\n + 1e400 x >= 1\nend\n", "line 5: '1e400' is infinite"),
+        ("a.lp", "min\n x\nst\n q1: x + [ x * y ] <= 1\nend\n", "line 4: row 'q1' is quadratic"),
+        ("a.lp", "min\n x\nst\n q1: [ x ^2 ] <= 1\nend\n", "line 4: row 'q1' is quadratic"),
+        ("a.lp", "min\n x\nst\n c: x >= 1\nPWLObj\n x: (0, 0)\nend\n", "line 6: expected"),
         ("a.lp", "min\n x\nst\n c: b = 2 -> x >= 1\nbinary\n b\nend\n", "an indicator reads"),
         ("a.lp", "min\n x\nst\n c: b = 1 -> x >= 1\nend\n", "not binary"),
         ("a.lp", "min\n [ x ^ 3 ] / 2\nst\n c: x >= 1\nend\n", "expected '2'"),
@@ -163,10 +186,26 @@ def test_unordered_names_become_one_labelled_block(tmp_path: Path) -> None:
         ("a.mps", "ROWS\n N o\n N o\n", "line 3: row 'o' is declared twice"),
         ("a.mps", "ROWS\n N o\n Q a\n", "unknown type 'Q'"),
         ("a.mps", "ROWS\n N o\nCOLUMNS\n x y 1\n", "unknown row 'y'"),
-        ("a.mps", "ROWS\n N o\nCOLUMNS\n x o one\n", "cannot make sense"),
+        ("a.mps", "ROWS\n N o\nCOLUMNS\n x o one\n", "line 4: 'one' is not a number"),
         ("a.mps", "ROWS\n N o\nCOLUMNS\n x o 1\nBOUNDS\n SC BND x 3\n", "'SC'"),
         ("a.mps", "ROWS\n N o\nSOS\n", "section 'SOS' is not supported"),
         ("a.mps", " x o 1\n", "before the first section"),
+        ("a.mps", MPS.format("RHS\n RHS\n"), "line 7: a line of RHS has a name"),
+        ("a.mps", MPS.format("RHS\n c\n"), "line 7: a line of RHS has a name"),
+        ("a.mps", MPS.format("RHS\n RHS c 1 o\n"), "line 7: section RHS names the unknown row 'RHS'"),
+        ("a.mps", MPS.format("RHS c 4\n"), "line 6: 'RHS c 4' begins in the first column"),
+        ("a.mps", MPS.format("RHS\n RHS c 4\n RHS c 5\n"), "line 8: section RHS gives row 'c' two numbers"),
+        ("a.mps", MPS.format("RHS\n RHS c nan\n"), "line 7: 'nan' is not a number"),
+        ("a.mps", MPS.format("RHS\n RHS c 1_0\n"), "line 7: '1_0' is not a number"),
+        ("a.mps", MPS.format("RHS\n RHS o inf\n"), "line 7: 'inf' is infinite"),
+        ("a.mps", MPS.format("BOUNDS\n BV BND x\nINDICATORS\n IF c x 2\n"), "line 9: an indicator reads"),
+        ("a.mps", MPS.format("BOUNDS\n BV BND x\nINDICATORS\n c x 1\n"), "line 9: an indicator reads"),
+        ("a.mps", MPS.format("BOUNDS\n BV BND x\n UP BND x 3\n"), "line 8: column 'x' has two bounds on one side"),
+        ("a.mps", MPS.format("BOUNDS\n LO BND x inf\n"), "line 7: the lower bound of column 'x'"),
+        ("a.mps", MPS.format("COLUMNS\n M 'MARKER' 'SOSORG'\n"), "line 7: a marker must be"),
+        ("a.mps", MPS.format("QCMATRIX c\n x x 2\n"), "line 6: section QCMATRIX makes row 'c' quadratic"),
+        ("a.mps", MPS.format("QSECTION c\n x x 2\n"), "line 6: section QSECTION makes row 'c' quadratic"),
+        ("a.mps", MPS.format("COLUMNS\n y o 1\nQMATRIX\n x y 2\n"), "QMATRIX is not symmetric: 'x' with 'y'"),
     ],
 )
 def test_bad_files_are_explained(tmp_path: Path, name: str, text: str, complaint: str) -> None:
