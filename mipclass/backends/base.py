@@ -53,6 +53,7 @@ class Backend(ABC):
     promise : what its answer is worth.
     options : option name -> Option; anything else is refused.
     hooks : which Hooks it honours.
+    without_presolve : the options that switch its presolve off, empty where there are none; see second_look.
     """
 
     name: ClassVar[str]
@@ -63,6 +64,7 @@ class Backend(ABC):
     promise: ClassVar[str] = "proven within the solver's tolerances"
     options: ClassVar[Options] = {}
     hooks: ClassVar[frozenset[str]] = frozenset()
+    without_presolve: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     def is_installed(cls) -> bool:
@@ -83,6 +85,13 @@ class Backend(ABC):
         start : a full or partial point of the program to begin from, NaN where it is not known. A start that is wrong or
             infeasible may cost time and nothing else; a solver without starts leaves it out.
         """
+
+
+def without_columns(program: Program) -> Solution:
+    """The answer for a program without variables: its constant, or infeasible where a row does not allow 0."""
+    if ((program.row_lower > 0) | (program.row_upper < 0)).any():
+        return Solution(Status.INFEASIBLE, "a row without entries cannot hold", bound=float("inf"))
+    return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
 
 
 def infeasible_or_unbounded(

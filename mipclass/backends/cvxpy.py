@@ -20,7 +20,7 @@ from ..modelling.program import Feature, Program
 from ..protocol.options import Option, Options
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Family, Solution, infeasible_or_unbounded
+from .base import Backend, Family, Solution, infeasible_or_unbounded, without_columns
 from .kkt import checked_solution
 
 STATUS = {
@@ -70,6 +70,16 @@ TIGHT: dict[str, dict[str, Any]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
     "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000, "polishing": True},
 }
+# How each is told to leave presolve out; see second_look.
+WITHOUT_PRESOLVE: dict[str, dict[str, Any]] = {
+    "HIGHS": {"presolve": "off"},
+    "SCIP": {"scip_params": {"presolving/maxrounds": 0}},
+    "SCIPY": {"scipy_options": {"presolve": False}},
+    "GUROBI": {"Presolve": 0},
+    "GLPK_MI": {"presolve": False},
+    "CPLEX": {"cplex_params": {"preprocessing.presolve": 0}},
+    "MOSEK": {"mosek_params": {"MSK_IPAR_PRESOLVE_USE": 0}},
+}
 NO_DUALS = {"SCIP"}  # hands out multipliers of its presolved problem for LPs and none for QPs
 _CONTINUOUS = frozenset({Feature.LP, Feature.QP})
 
@@ -97,7 +107,12 @@ class CvxpyFamily(Family):
                 f"cvxpy does not find a solver {solver!r}; it finds {', '.join(found)}. Install the solver, or choose one of these."
             )
         solver = solver.upper()
-        attributes = {"name": f"cvxpy:{solver}", "solver": solver, "features": _features(solver)}
+        attributes = {
+            "name": f"cvxpy:{solver}",
+            "solver": solver,
+            "features": _features(solver),
+            "without_presolve": {"cvxpy": WITHOUT_PRESOLVE[solver]} if solver in WITHOUT_PRESOLVE else {},
+        }
         backend: Backend = type(f"Cvxpy{solver.title()}", (CvxpyBackend,), attributes)()
         return backend
 
@@ -138,7 +153,7 @@ class CvxpyBackend(Backend):
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`; CVXPY takes full starts only."""
         if program.n_columns == 0:
-            return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
+            return without_columns(program)
         stopped = run.stop()
         if stopped is not None:
             return Solution(stopped, "stopped before the solver was called")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ..arrays import Array
 from ..modelling.program import Feature, Program
@@ -22,6 +23,7 @@ class HighsBackend(Backend):
     module: ClassVar[str] = "highspy"
     distribution: ClassVar[str] = "highspy"
     hooks: ClassVar[frozenset[str]] = frozenset({"incumbent"})
+    without_presolve: ClassVar[Mapping[str, Any]] = {"presolve": "off"}
     options: ClassVar[Options] = {
         "algorithm": Option("choose", "LP algorithm", one_of("choose", "simplex", "ipm", "pdlp")),
         "presolve": Option("choose", "presolve", one_of("choose", "on", "off")),

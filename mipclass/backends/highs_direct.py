@@ -16,7 +16,7 @@ from ..arrays import Array
 from ..modelling.program import Feature, Program
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Solution, infeasible_or_unbounded
+from .base import Solution, infeasible_or_unbounded, without_columns
 from .highs_object import STATUS, check, configure, end_threads, farkas_ray, give_start, load, run_watched
 from .kkt import residuals
 
@@ -74,7 +74,7 @@ def read_solution(highs: Any, program: Program, run: Run, *, ok: bool) -> Soluti
     if status is Status.INTERRUPTED and run.stop() is Status.TIME_LIMIT:
         status = Status.TIME_LIMIT
     if model_status.name == "kModelEmpty" and program.n_columns == 0:
-        return Solution(Status.OPTIMAL, raw, np.zeros(0), program.constant, program.constant)
+        return without_columns(program)
     info = highs.getInfo()
     nodes = int(info.mip_node_count) if program.is_integer else None
     iterations = (

@@ -13,7 +13,7 @@ from ..modelling.program import Feature, Program
 from ..protocol.options import Option, Options, number, one_of
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Solution, infeasible_or_unbounded
+from .base import Backend, Solution, infeasible_or_unbounded, without_columns
 from .kkt import checked_solution, proves_infeasible
 
 STATUS = {
@@ -54,7 +54,7 @@ class PiqpBackend(Backend):
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`; an interior-point method has no use for a start."""
         if program.n_columns == 0:
-            return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
+            return without_columns(program)
         stopped = run.stop()
         if stopped is not None:
             return Solution(stopped, "stopped before the first iteration")

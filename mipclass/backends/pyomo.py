@@ -21,7 +21,7 @@ from ..modelling.program import Feature, Program
 from ..protocol.options import Option, Options
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Family, Solution, StoppedBuilding, infeasible_or_unbounded, keep_building
+from .base import Backend, Family, Solution, StoppedBuilding, infeasible_or_unbounded, keep_building, without_columns
 from .kkt import residuals
 
 STATUS = {
@@ -89,6 +89,19 @@ GAP: dict[str, str] = {
     "cplex": "mip_tolerances_mipgap",
     "xpress": "miprelstop",
 }
+# How each is told to leave presolve out; see second_look.
+WITHOUT_PRESOLVE: dict[str, dict[str, Any]] = {
+    "highs": {"presolve": "off"},
+    "appsi_highs": {"presolve": "off"},
+    "cbc": {"preprocess": "off"},
+    "glpk": {"nopresol": ""},
+    "scip": {"presolving/maxrounds": 0},
+    "scip_direct": {"presolving/maxrounds": 0},
+    "gurobi": {"Presolve": 0},
+    "gurobi_direct": {"Presolve": 0},
+    "cplex": {"preprocessing_presolve": 0},
+    "xpress": {"presolve": 0},
+}
 NO_DUALS = {"scip", "scip_direct"}
 WHOLE_SECONDS = {"glpk"}  # refuses a fractional time limit
 
@@ -111,7 +124,12 @@ class PyomoFamily(Family):
             raise SolverNotFoundError(
                 f"pyomo does not find a solver {solver!r}; it finds {found}. Install the solver, or choose one of these."
             )
-        attributes = {"name": f"pyomo:{solver}", "solver": solver, "features": FEATURES.get(solver, _LINEAR)}
+        attributes = {
+            "name": f"pyomo:{solver}",
+            "solver": solver,
+            "features": FEATURES.get(solver, _LINEAR),
+            "without_presolve": {"pyomo": WITHOUT_PRESOLVE[solver]} if solver in WITHOUT_PRESOLVE else {},
+        }
         backend: Backend = type(f"Pyomo{solver.title()}", (PyomoBackend,), attributes)()
         return backend
 
@@ -150,7 +168,7 @@ class PyomoBackend(Backend):
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`; the start is left out, since few of Pyomo's solvers take one."""
         if program.n_columns == 0:
-            return Solution(Status.OPTIMAL, "empty", np.zeros(0), program.constant, program.constant)
+            return without_columns(program)
         if _has_impossible_empty_row(program):
             return Solution(Status.INFEASIBLE, "a row without entries cannot hold", bound=float("inf"))
         with_duals = not program.is_integer and self.solver not in NO_DUALS

@@ -6,6 +6,7 @@ become SCIP plugins, see scip_hooks. SCIP runs on one thread whatever `threads` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..protocol.hooks import check_hooks
 from ..protocol.options import Option, Options, number, optional
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .base import Backend, Solution, StoppedBuilding, infeasible_or_unbounded, keep_building
+from .base import Backend, Solution, StoppedBuilding, infeasible_or_unbounded, keep_building, without_columns
 from .square_root import half_square, square_root
 
 STATUS = {
@@ -57,6 +58,7 @@ class ScipBackend(Backend):
     distribution: ClassVar[str] = "pyscipopt"
     extra: ClassVar[str | None] = "scip"
     hooks: ClassVar[frozenset[str]] = frozenset({"incumbent", "separate", "propagate", "branch"})
+    without_presolve: ClassVar[Mapping[str, Any]] = {"scip": {"presolving/maxrounds": 0}}
     options: ClassVar[Options] = {
         "node_limit": Option(None, "most nodes of the search", optional(number(1, integer=True))),
         "feasibility_tolerance": Option(
@@ -70,6 +72,8 @@ class ScipBackend(Backend):
         """See `Backend.solve`."""
         from .scip_hooks import attach
 
+        if program.n_columns == 0:
+            return without_columns(program)
         try:
             model, columns = load(program, run)
         except StoppedBuilding as stopped:

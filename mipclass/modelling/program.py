@@ -124,6 +124,11 @@ class Program:
         for what, sides in {"row bounds": (self.row_lower, self.row_upper), "bounds": (self.lower, self.upper)}.items():
             if any(np.isnan(side).any() for side in sides):
                 raise InvalidInputError(f"program {self.name!r}: {what} hold NaN; use -inf and inf for 'no bound'.")
+            if (sides[0] == np.inf).any() or (sides[1] == -np.inf).any():
+                raise InvalidInputError(
+                    f"program {self.name!r}: {what} hold inf as a lower or -inf as an upper side, which no number satisfies; "
+                    f"use -inf and inf for 'no bound'."
+                )
 
     # -- sizes and kind ---------------------------------------------------------------------------------------------
 

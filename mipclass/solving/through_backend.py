@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..backends.base import Backend, Solution
+from ..backends.second_look import second_look
 from ..errors import UnsupportedProgramError
 from ..modelling.problem import Problem
 from ..modelling.program import Feature, Program
@@ -30,7 +31,8 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     if run.options.get("hooks") is not None:
         run.options = run.options | {"hooks": hooks_along(run.options["hooks"], receipt)}
     start = None if run.warm_start is None else receipt.forward(problem.encode(run.warm_start))
-    solution = _brought_back(backend.solve(reduced, run, start), receipt)
+    found = second_look(backend, reduced, run, backend.solve(reduced, run, start), start)
+    solution = _brought_back(found, receipt)
     return _outcome(problem, program, solution, run.gap)
 
 
@@ -59,7 +61,8 @@ def _outcome(problem: Problem, program: Program, solution: Solution, gap: float)
             extra[name] = getattr(solution, name)
     extra["scope"] = problem.scope()  # of an optimum as of an infeasibility
     if x is None:
-        claim: Claim = "proven" if solution.status in (Status.INFEASIBLE, Status.UNBOUNDED) else "none"
+        decided = solution.status in (Status.INFEASIBLE, Status.UNBOUNDED) and "unconfirmed" not in solution.extra
+        claim: Claim = "proven" if decided else "none"
         return _as_outcome(solution, claim, None, None, bound, extra)
     values = problem.decode(x)
     objective = float(solution.objective) if solution.objective is not None else program.objective(x)
