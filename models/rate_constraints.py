@@ -26,7 +26,8 @@ from ..modelling.model import Model
 from .zero_one_loss import declare_errors, is_error
 
 RATE_ROUNDING = 1e-9
-"""Absolute slack for the rounding of rate * total weight and of recounted rates, far below the weight of one point."""
+"""Slack for the rounding of rate * total weight and of recounted rates: a fraction of the limit, and absolute where weights are whole.
+Three errors of weight 0.1 keep a limit of three errors, although 0.1 + 0.1 + 0.1 > 0.3 in float64."""
 
 PARITY_TOLERANCE = 1e-6
 """A difference of rates exceeds its limit when it does so by more than this, the usual row tolerance of solvers."""
@@ -42,7 +43,9 @@ def _check_rate(owner: str, value: float) -> None:
 def _limit(rate: float, weights: Array) -> float:
     """rate * sum(weights), rounded down where errors have whole weights and so can only add up to whole numbers."""
     total = rate * float(weights.sum())
-    return float(np.floor(total + RATE_ROUNDING)) if (weights == np.round(weights)).all() else total
+    if (weights == np.round(weights)).all():
+        return float(np.floor(total + RATE_ROUNDING))
+    return total * (1 + RATE_ROUNDING)
 
 
 class _Rate(Constraint):
@@ -68,7 +71,7 @@ class _Rate(Constraint):
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
         weights = self._weights(model.data)
         rate = float(weights @ is_error(model, values)) / float(weights.sum())
-        return rate - self.at_most if rate > self.at_most + RATE_ROUNDING else 0.0
+        return rate - self.at_most if rate > self.at_most * (1 + 2 * RATE_ROUNDING) else 0.0
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import fsum
 from typing import Any, Literal
 
 import numpy as np
@@ -81,7 +82,8 @@ class ZeroOne(Term):
         return margins < 1 - MARGIN_TOLERANCE if self.margin else margins <= 0
 
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
-        return float(_counted(self.on, model.y_pm1, model.weights) @ self.errors(model.margins(values)))
+        # fsum rounds once, whatever the order: the exact loss of a proof and its recount are the same float64.
+        return fsum(_counted(self.on, model.y_pm1, model.weights)[self.errors(model.margins(values))].tolist())
 
     def formula(self) -> str:
         wrong = "margin_i < 1" if self.margin else "margin_i <= 0"

@@ -5,7 +5,8 @@
 2. A node calls points wrong or right; its two children split on one point, so the leaves cover every rule.
 3. At a leaf, multipliers V_I >= 0 and mu_k >= 0 with  sum_{I with i} V_I <= c_i + sum_k mu_k l_ki  at each point not called yet give
        cost >= sum_I V_I + sum_{i wrong} (c_i + sum_k mu_k l_ki - sum_{I with i} V_I) - sum_k mu_k at_most_k
-   for every rule that keeps the limits. Costs are whole in the certificate's unit, so the bound rounds up.
+   for every rule that keeps the limits. Costs are whole in the certificate's unit, so the bound rounds up, and further to the next sum
+   of some of the costs.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from .arithmetic import Rejected, field, integer_rows, unpack, unpack_hex, whole
 from .problem import ExactProblem, ProofRows, Row, check_rows
+from .sums import least_sum
 
 
 def check_iis(lower: Any, problem: ExactProblem) -> tuple[Fraction, int]:
@@ -31,7 +33,7 @@ def check_iis(lower: Any, problem: ExactProblem) -> tuple[Fraction, int]:
     ends = [end for _, end in problem.rows]
     members = _check_supports(lower, vectors, ends, margin=bool(problem.margin), within="")
     bound, nodes = _check_tree(lower, rows.weights, members, _limits(problem, rows), within="")
-    return rows.constant + rows.unit * bound, nodes
+    return rows.constant + rows.unit * least_sum(rows.weights, bound), nodes
 
 
 def check_cover(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], place: str) -> tuple[int, int]:
@@ -39,7 +41,7 @@ def check_cover(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequenc
     members = _check_supports(proof, integer_rows(rows), [], margin=False, within=f"{place}, ")
     proven, nodes = _check_tree(proof, weights, members, [], within=f"{place}, ")
     bound = whole(field(proof, "bound", place), place)
-    if bound > proven:
+    if bound > least_sum(weights, proven):
         raise Rejected(place, f"its proof gives {proven}, it claims {bound}")
     return bound, nodes
 

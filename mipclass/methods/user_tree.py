@@ -63,7 +63,7 @@ class TreeSearch(Method[Problem]):
             return Outcome(status, "proven" if is_done else "none", None, None, bound, nodes=got.nodes, extra=extra)
         values = {name: np.asarray(value, dtype=np.float64) for name, value in got.best.values.items()}
         objective = got.best.objective
-        is_closed = objective - got.bound <= CLOSED * max(1.0, abs(objective))
+        is_closed = objective - got.bound <= CLOSED * max(abs(objective), abs(got.bound))
         claim: Claim = "proven" if got.status is Status.OPTIMAL and is_closed else "heuristic"
         return Outcome(got.status, claim, values, objective, bound, nodes=got.nodes, extra=extra)
 
@@ -100,7 +100,7 @@ class _Recounted(Rules):
         if found is None:
             return None
         true = self.problem.recount(found.values)
-        if abs(true - found.objective) > RECOUNT_TOLERANCE * max(1.0, abs(true)):
+        if abs(true - found.objective) > RECOUNT_TOLERANCE * max(abs(true), abs(found.objective)):
             raise InvalidInputError(
                 f"the rules proposed a solution with objective {found.objective:g}, but recounted from the data it is {true:g}; "
                 "Rules.incumbent must state the objective of its values."

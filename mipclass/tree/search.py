@@ -15,7 +15,7 @@ from .rules import FREE, Decisions, Incumbent, Rules
 REPORT_SECONDS = 0.1
 """Seconds between two reports of bound and nodes."""
 EQUAL = 1e-9
-"""Bounds and objectives that differ by at most this, relative to max(1, |objective|), count as equal."""
+"""Bounds and objectives that differ by at most this fraction of the objective count as equal where no granularity is known."""
 ROUND_UP = 1e-6
 """A bound above a multiple of the granularity by at most this fraction of it counts as that multiple."""
 
@@ -156,8 +156,7 @@ class _TreeSearch:
     def _hopeless(self, bound: float) -> bool:
         if self.best is None:
             return bool(bound == np.inf)
-        allowed = (self.run.gap + EQUAL) * max(1.0, abs(self.best.objective))
-        return bound >= self.best.objective - allowed
+        return bound >= self.best.objective - self.run.gap * abs(self.best.objective) - self._rounding()
 
     def _prune(self, name: int, bound: float) -> None:
         self.least_pruned = min(self.least_pruned, bound)
@@ -166,8 +165,13 @@ class _TreeSearch:
     def _bound(self) -> float:
         best = np.inf if self.best is None else self.best.objective
         left = min([node.bound for node in self.open], default=best)
-        rounding = EQUAL * max(1.0, abs(best)) if np.isfinite(best) else 0.0
-        return float(min(left, self.least_pruned) if self.least_pruned < best - rounding else left)
+        return float(min(left, self.least_pruned) if self.least_pruned < best - self._rounding() else left)
+
+    def _rounding(self) -> float:
+        """By how much a bound may lie below the incumbent's objective and still be called equal to it."""
+        if self.best is None:
+            return 0.0
+        return ROUND_UP * self.granularity if self.granularity > 0 else EQUAL * abs(self.best.objective)
 
     def _limits(self) -> Status | None:
         if self.node_limit is not None and self.nodes >= self.node_limit:

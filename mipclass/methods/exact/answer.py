@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
-from ...certificates.certificate import certificate
+from ...certificates.certificate import certificate, fraction
 from ...protocol.options import Option, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from .form import ProofForm
+from .sums import Sums
 
 PROOF_OPTIONS: dict[str, Option] = {
     "certificate": Option(True, "attach a certificate, which the driver then checks", one_of(True, False)),
@@ -22,8 +24,8 @@ PROOF_OPTIONS: dict[str, Option] = {
 }
 
 CLOSED = Fraction(1, 10**9)
-"""Fraction of the loss by which a bound may lie below it and still prove it: costs without a common power of two are rounded
-down to whole units of about 2^-40 of their sum (`rational.integer_weights`)."""
+"""Fraction of the loss by which a bound may lie below it and still prove it: costs whose sum needs more than 52 binary digits are
+rounded down to be counted (`zero_one.costs`), and with more different costs than `sums` can list the bound stays below the loss."""
 
 
 def stopper(run: Run, nodes: Callable[[], int], until: Callable[[], bool] | None = None) -> Callable[[], Status | None]:
@@ -56,8 +58,9 @@ def answer(
 
     lower : the lower part of a certificate, with the proven bound.   stopped : why the search ended early, if it did.
     """
-    bound = Fraction(lower["bound"])
     loss = None if rule is None else form.exact_loss(*rule)
+    lower = lower if loss is None else _rounded_up(form, lower, loss)
+    bound = Fraction(lower["bound"])
     attached = None
     if run.options.get("certificate", True):
         positive = "larger" if form.problem.data.positive_is_larger else "smaller"
@@ -69,9 +72,19 @@ def answer(
         return Outcome(stopped or Status.NUMERICAL_ERROR, "none", None, None, float(bound), **said)
     missing = loss - bound
     # A bound above the loss would be a mistake of the search; it proves nothing.
-    closed = 0 <= missing <= CLOSED * max(Fraction(1), loss)
-    within = 0 <= float(missing) <= run.gap * max(1.0, abs(float(loss)))
+    closed = 0 <= missing <= CLOSED * loss
+    within = 0 <= missing <= Fraction(run.gap) * loss
     claim: Claim = "proven" if closed else "heuristic"
     status = Status.OPTIMAL if closed or within else stopped or Status.NUMERICAL_ERROR
     values = {"w": np.asarray(rule[0], dtype=np.float64), "b": np.asarray(rule[1], dtype=np.float64)}
     return Outcome(status, claim, values, float(loss), float(bound), **said)
+
+
+def _rounded_up(form: ProofForm, lower: Mapping[str, Any], loss: Fraction) -> Mapping[str, Any]:
+    """The same proof with the loss as its bound, when no sum of costs lies from the bound up to the loss."""
+    unit = form.costs.unit
+    bound = Fraction(lower["bound"])
+    if not 0 < loss - bound <= CLOSED * loss:
+        return lower
+    reached = Sums(form.costs.whole.tolist()).least_from(ceil(bound / unit))
+    return {**lower, "bound": fraction(loss)} if unit * reached == loss else lower

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from ...protocol.result import Outcome, Status
 from ...protocol.run import Run
+from ..zero_one.prepared import ROUNDING_SHOWS
 from .answer import answer, stopper
 from .first_rules import first_rules
 from .form import ProofForm
@@ -14,18 +15,45 @@ from .provers import IISProver
 
 def prove_constrained(form: ProofForm, run: Run) -> Outcome:
     """Branch and cut from the first rules; infeasible when every leaf costs more than all points together."""
-    data = form.cover
-    prover = IISProver(data, run.seed, run)
+    prover = IISProver(form.cover(), run.seed, run)
     for W in first_rules(form, run):
         prover.offer(W)
         if prover.best == 0:
             break
+    outcome = _proven(form, run, prover)
+    finer = finer_prover(form, run, prover)
+    while finer is not None and run.stop() is None:
+        prover = finer
+        outcome = _proven(form, run, prover)
+        finer = finer_prover(form, run, prover)
+    return outcome
+
+
+def finer_prover(form: ProofForm, run: Run, prover: IISProver) -> IISProver | None:
+    """A prover that counts on a finer grid, from the incumbent, when the rounding of costs shows in its loss; else None."""
+    W = prover.rule
+    if W is None or prover.data.is_exact:
+        return None
+    loss = form.exact_loss(W[:-1], float(W[-1]))
+    if prover.data.n * prover.data.unit <= ROUNDING_SHOWS * loss:
+        return None
+    data = form.cover(at_most=loss)
+    if data.unit >= prover.data.unit:
+        return None
+    finer = IISProver(data, run.seed, run)
+    finer.offer(W)
+    return finer
+
+
+def _proven(form: ProofForm, run: Run, prover: IISProver) -> Outcome:
+    """What branch and cut by this prover gives."""
+    data = prover.data
 
     def tell() -> None:
         run.report(objective=data.cost(prover.best), bound=data.cost(prover.lower), nodes=prover.nodes)
 
     def close_enough() -> bool:
-        return prover.best is not None and prover.best - prover.lower <= run.gap * max(1, prover.best) and run.gap > 0
+        return prover.best is not None and prover.best - prover.lower <= run.gap * prover.best and run.gap > 0
 
     stop = stopper(run, lambda: prover.nodes, close_enough)
     tell()

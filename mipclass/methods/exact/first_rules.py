@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...protocol.run import Run
-from ..zero_one.prepared import prepare
+from ..zero_one.prepared import ZeroOneData, prepare
 from .form import ProofForm
 
 MOST_WORK = 3e8
@@ -39,19 +39,18 @@ def _affordable(size: int) -> int:
     return int(MOST_WORK / max(1, size))
 
 
-def first_rule(form: ProofForm, run: Run) -> Array:
+def first_rule(data: ZeroOneData, run: Run) -> Array:
     """A good rule of the plain problem over all features: the caller's or least squares, improved by local and swap search."""
     from ..zero_one.csa import swap_search
     from ..zero_one.local import local_search
 
-    data = form.data
     start = None
     if run.warm_start is not None and "w" in run.warm_start:
         start = data.restricted(np.append(run.warm_start["w"], run.warm_start.get("b", 0.0)))
     steps = min(int(run.options.get("local_steps", 0)), max(FEWEST_STEPS, _affordable(data.Z.size)))
 
     def tell(W: Array, cost: float, done: int) -> None:
-        run.report(objective=cost + data.constant, iterations=done)
+        run.report(objective=data.value(cost), iterations=done)
 
     found = local_search(data, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
     found = swap_search(data, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
@@ -73,7 +72,7 @@ def first_rules(form: ProofForm, run: Run) -> Iterator[Array]:
             yield from _priced_rules(form, run, run.seed + restart)
         return
     if len(form.data.Z) and run.options.get("local_steps", 0):
-        yield first_rule(form, run)
+        yield first_rule(form.data, run)
 
 
 def _priced_rules(form: ProofForm, run: Run, seed: int) -> Iterator[Array]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from ...modelling.problem import Problem
 from ..base import Refusal
 from ..zero_one.form import ZeroOneForm
 from ..zero_one.offsets import best_offset
+from ..zero_one.prepared import ZeroOneData
 from ..zero_one.widest import recentre
 from .iis.cover import CoverData, constrained_cover, plain_cover
 from .rational import exactly_at_least
@@ -27,12 +27,16 @@ class ProofForm(ZeroOneForm):
 
     statement: Statement
 
-    @cached_property
-    def cover(self) -> CoverData:
-        """The problem as a covering problem."""
+    def cover(self, data: ZeroOneData | None = None, at_most: Fraction | None = None) -> CoverData:
+        """The problem as a covering problem: of the prepared rows `data` when it is plain, else with no cost counted above `at_most`."""
         if self.statement.is_plain:
-            return plain_cover(self.X, self.y, self.data)
-        return constrained_cover(self.X, self.y, self.statement)
+            return plain_cover(self.X, self.y, self.data if data is None else data)
+        return constrained_cover(self.X, self.y, self.statement, at_most)
+
+    def errors_at_average_cost(self, cost: Fraction) -> float:
+        """A cost in the user's units as a number of errors that cost as much as the average point."""
+        count = int((self.weights > 0).sum())
+        return float(cost * count / self.costs.total) if count else 0.0
 
     def exact_loss(self, w: Array, b: float) -> Fraction:
         """Cost of the rule's errors, decided in rationals wherever float64 could be wrong."""
@@ -41,12 +45,12 @@ class ProofForm(ZeroOneForm):
             wrong = ~exactly_at_least(Z, W, np.ones(len(Z)))
         else:
             wrong = exactly_at_least(-Z, W, np.zeros(len(Z)))
-        return sum((Fraction(float(c)) for c in self.statement.costs[wrong]), Fraction(0))
+        return self.costs.sum(wrong)
 
-    def finished_rule(self, W: Array) -> tuple[Array, float]:
+    def finished_rule(self, data: ZeroOneData, W: Array) -> tuple[Array, float]:
         """A rule of the plain problem over the kept columns in the middle of its cell, in the user's units, without ties."""
-        w, b = self.data.rule(recentre(self.data, W))
-        return w, best_offset(np.asarray(self.X @ w), self.y, self.statement.costs, b)
+        w, b = data.rule(recentre(data, W))
+        return w, best_offset(np.asarray(self.X @ w), self.y, self.costs, b)
 
 
 def match_proof(problem: Problem, *, plain: bool) -> ProofForm | Refusal:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...protocol.result import Outcome
+from ...arrays import Array
+from ...protocol.result import Outcome, Status
 from ...protocol.run import Run
+from ..zero_one.prepared import ZeroOneData
 from ..zero_one.widest import separating_rule
 from .answer import answer
 from .box.search import MAX_RANK
@@ -19,7 +21,7 @@ BOX_ALONE = 8
 """Features up to which boxes need no help from infeasible subsystems, unless the loss is small."""
 
 SMALL_LOSS = 20
-"""Loss up to which infeasible subsystems may prove it sooner than boxes, whatever the number of features."""
+"""Loss, as a number of errors of average weight, up to which infeasible subsystems may prove it sooner than boxes, whatever the number of features."""
 
 BOX_AT_MOST = 9
 """Features beyond which boxes take longer than most callers can wait: their number grows exponentially."""
@@ -37,33 +39,49 @@ def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outco
     data = form.data
     W = separating_rule(data)
     if W is not None:
-        return answer(form, run, rule=form.finished_rule(W), lower=trivial_lower(data), stopped=None, nodes=0)
-    start = first_rule(form, run)
+        return answer(form, run, rule=form.finished_rule(data, W), lower=trivial_lower(data), stopped=None, nodes=0)
+    start = first_rule(data, run)
     if names is None:
-        names = provers_for(len(data.columns), data.cost(data.restricted(start)))
+        cost = data.masses.sum(data.Z @ data.restricted(start) <= 0)
+        names = provers_for(len(data.columns), form.errors_at_average_cost(cost))
     names = [name for name in names if name != "box" or data.Z.shape[1] <= MAX_RANK]
+    nodes = 0
+    while True:
+        finer = data.finer_for(data.restricted(start))
+        data = data if finer is None else finer
+        race, lead, stopped = _raced(form, run, names, data, start)
+        nodes += race.nodes
+        start = race.best_rule()
+        if stopped is not None or data.finer_for(data.restricted(start)) is None:
+            break
+    return answer(
+        form,
+        run,
+        rule=form.finished_rule(data, data.restricted(start)),
+        lower=lead.proof(),
+        stopped=stopped,
+        nodes=nodes,
+        extra={"proof_by": lead.name, **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers}},
+    )
+
+
+def _raced(
+    form: ProofForm, run: Run, names: Sequence[str], data: ZeroOneData, start: Array
+) -> tuple[Race, Prover, Status | None]:
+    """The race of the named provers from a rule, the prover with the best proof, and why they were stopped, if they were."""
     remote = None
     if run.threads > 1 and len(names) > 1:
-        remote = RemoteIIS(form.cover, run.seed, start)
+        remote = RemoteIIS(form.cover(data), run.seed, start)
         names = [name for name in names if name != "iis"]
     provers: list[Prover] = [
-        BoxProver(data) if name == "box" else IISProver(form.cover, run.seed, run) for name in names
+        BoxProver(data) if name == "box" else IISProver(form.cover(data), run.seed, run) for name in names
     ]
     for prover in provers:
         prover.offer(start)
     race = Race(data, run, provers, remote)
     try:
         stopped = race.run_all()
-        lead = race.leader()
+        return race, race.leader(), stopped
     finally:
         if remote is not None:
             remote.close(want_proof=False)
-    return answer(
-        form,
-        run,
-        rule=form.finished_rule(data.restricted(race.best_rule())),
-        lower=lead.proof(),
-        stopped=stopped,
-        nodes=race.nodes,
-        extra={"proof_by": lead.name, **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers}},
-    )

@@ -6,7 +6,6 @@ Losses and bounds are whole numbers in units of the problem, without its constan
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +19,6 @@ from .iis.cover import CoverData
 from .iis.proof import iis_lower
 from .iis.rules import widest_rules
 from .iis.tree import IISSearch
-from .rational import integer_weights
 
 Stop = Callable[[], object]
 """Asked often by a search; anything but None or False stops it."""
@@ -71,7 +69,7 @@ class Prover(Protocol):
 
 def trivial_lower(data: ZeroOneData) -> dict[str, Any]:
     """The proof that needs no search: what equal points of opposite labels cost."""
-    constant = fraction(Fraction(data.constant))
+    constant = fraction(data.constant)
     return {"kind": "trivial", "bound": constant, "constant": constant, "unit": "1", "points": [], "weights": []}
 
 
@@ -82,8 +80,7 @@ class BoxProver:
 
     def __init__(self, data: ZeroOneData) -> None:
         self.data = data
-        weights, self.unit = integer_weights(data.weights)
-        self.search = BoxSearch(data.Z, weights, M=data.map)
+        self.search = BoxSearch(data.Z, data.counts.counts, M=data.map)
         self._dead = False
 
     @property
@@ -121,14 +118,14 @@ class BoxProver:
 
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
-        constant = Fraction(self.data.constant)
+        constant, unit = self.data.constant, self.data.counts.unit
         if self.lower <= 0:
             return trivial_lower(self.data)
         return {
             "kind": "box",
-            "bound": fraction(constant + self.unit * self.lower),
+            "bound": fraction(constant + unit * self.lower),
             "constant": fraction(constant),
-            "unit": fraction(self.unit),
+            "unit": fraction(unit),
             "points": self.data.representatives.tolist(),
             "weights": self.search.weights.tolist(),
             "proof": self.search.proof().content(self.data.columns, self.data.n_features),

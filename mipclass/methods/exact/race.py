@@ -10,8 +10,8 @@ from ...protocol.result import Status
 from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData
 from .answer import stopper
+from .iis.tree import closed_within
 from .provers import Prover, Stop
-from .rational import integer_weights
 from .remote import RemoteIIS
 
 FIRST_TURN = 12
@@ -39,7 +39,6 @@ class Race:
     def __init__(self, data: ZeroOneData, run: Run, provers: list[Prover], remote: RemoteIIS | None = None) -> None:
         self.data, self.run, self.remote = data, run, remote
         self.provers: list[Prover] = [*provers, remote] if remote is not None else provers
-        _, self.unit = integer_weights(data.weights)  # what every prover counts in
 
     @property
     def lower(self) -> int:
@@ -71,7 +70,7 @@ class Race:
 
     def cost(self, value: int) -> float:
         """A whole number of units as a loss of the user's problem, constant included."""
-        return float(self.data.constant + self.unit * value)
+        return self.data.value(value)
 
     def run_all(self) -> Status | None:
         """Until the bound meets the incumbent or a limit; the limit that stopped it, if one did."""
@@ -102,7 +101,7 @@ class Race:
         self.run.report(objective=self.cost(self.best), bound=self.cost(self.lower), nodes=self.nodes)
 
     def _done(self) -> bool:
-        return self.best - self.lower <= self.run.gap * max(1, self.best)
+        return self.best - self.lower <= max(self.run.gap * self.best, closed_within(self.best))
 
     def _poll_and_done(self) -> bool:
         if self.remote is not None:

@@ -13,9 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = list[list[int]]
-WEIGHT_BITS = 40
-"""Binary digits of the sum of whole weights, at most: sums of them stay far below 64 bits and exact in float64."""
-
 ROUNDING = 1e-12
 """Fraction of sum_j |a_j W_j| by which rounding may have changed a product of up to some thousand terms, with room to spare."""
 
@@ -100,20 +97,3 @@ def surely_positive(A: NDArray[np.float64], W: NDArray[np.float64]) -> NDArray[n
     """Whether a.W > 0 for each row a, by more than rounding can account for."""
     doubt = ROUNDING * (np.abs(A) @ np.abs(W))
     return np.asarray(doubt < A @ W)
-
-
-def integer_weights(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Fraction]:
-    """Whole numbers and a unit with whole * unit <= weight, equal whenever the weights share a small enough power of two."""
-    exact = [Fraction(float(value)) for value in weights]
-    scale = max((value.denominator for value in exact), default=1)
-    common = gcd(*(int(value * scale) for value in exact)) or 1
-    total = sum(exact, Fraction(0)) * scale / common
-    if total < 2**WEIGHT_BITS:
-        unit = Fraction(common, scale)
-    else:
-        unit = Fraction(2) ** (_exponent(sum(exact, Fraction(0))) - WEIGHT_BITS)
-    return np.array([int(value / unit) for value in exact], dtype=np.int64), unit
-
-
-def _exponent(value: Fraction) -> int:
-    return value.numerator.bit_length() - value.denominator.bit_length()

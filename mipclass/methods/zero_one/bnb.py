@@ -234,7 +234,7 @@ class BranchAndBound(PlainZeroOne):
             order=run.options["order"],
             node_limit=run.options["nodes"],
             keep_tree=run.options["keep_tree"],
-            granularity=1.0 if (data.weights == np.round(data.weights)).all() else 0.0,
+            granularity=1.0,  # the prepared rows have whole weights
         )
         best = got.best or first
         extra: dict[str, Any] = {
@@ -280,5 +280,5 @@ def indicator_hooks(problem: Model, *, seed: int = 0, steps: int = FIRST_SWAPS) 
         w, b = data.rule(values["W"])
         return problem.encode({"w": w, "b": np.asarray(b)})
 
-    first = Incumbent(form.scale * data.cost(best), {"W": best})
+    first = Incumbent(form.value(data, data.cost(best)), {"W": best})
     return as_hooks(rules, columns, encode, first=first)

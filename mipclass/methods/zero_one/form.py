@@ -9,6 +9,7 @@ is first asked for, and kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,7 @@ from ...modelling.problem import Problem
 from ...models.rules import Linear
 from ...models.zero_one_loss import ZeroOne
 from ..base import Refusal
+from .costs import ExactCosts, exact_costs
 from .prepared import ZeroOneData, prepare
 
 MOST_DENSE_ENTRIES = 50_000_000
@@ -45,6 +47,11 @@ class ZeroOneForm:
         return self.problem.y_pm1
 
     @cached_property
+    def costs(self) -> ExactCosts:
+        """The weights of the user's points, exactly."""
+        return exact_costs(self.weights)
+
+    @cached_property
     def data(self) -> ZeroOneData:
         """The rows that are left to decide: merged, and opposite labels on equal points cancelled."""
         return prepare(self.X, self.y, self.weights)
@@ -53,6 +60,10 @@ class ZeroOneForm:
     def points(self) -> ZeroOneData:
         """The merged rows before cancelling, for what is not a 0-1 loss (an SVM, means and variances)."""
         return prepare(self.X, self.y, self.weights, cancel=False) if self.data.constant else self.data
+
+    def value(self, data: ZeroOneData, cost: float) -> float:
+        """A cost in units of the prepared rows' weights as a value of the objective."""
+        return float(Fraction(self.scale) * (data.constant + data.counts.unit * int(cost)))
 
 
 def match_plain(problem: Problem) -> ZeroOneForm | Refusal:

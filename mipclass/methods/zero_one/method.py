@@ -28,8 +28,9 @@ from .widest import recentre
 MOST_CENTRED_ENTRIES = 2_000_000
 """Entries of the prepared rows beyond which the centring LP takes longer than the search."""
 
-BOUND_TOLERANCE = 1e-9
-"""The bound meets the objective when it lies within this fraction of it: sums of weights differ by rounding."""
+CLOSED = 1e-9
+"""The bound meets the objective when it lies within this fraction of it: weights whose sum needs more than 52 binary digits are
+rounded down to be counted, which can lower a bound by about n / 2^52 of itself."""
 
 COMMON_OPTIONS: dict[str, Option] = {
     "centre": Option(
@@ -46,16 +47,12 @@ VARIANT_OPTION: dict[str, Option] = {
 
 @dataclass(frozen=True)
 class LossSearch:
-    """One search: the form, a start over its prepared rows, and the run with its limits."""
+    """One search: the form, its prepared rows as they are counted, a start over them, and the run with its limits."""
 
     form: ZeroOneForm
+    data: ZeroOneData
     start: Array
     run: Run
-
-    @property
-    def data(self) -> ZeroOneData:
-        """The prepared rows."""
-        return self.form.data
 
     @property
     def rng(self) -> np.random.Generator:
@@ -68,10 +65,10 @@ class LossSearch:
 
     def tell(self, cost: float | None = None, *, lower: float | None = None, **effort: int | None) -> None:
         """Report a cost or a lower bound of the prepared rows in the user's units, with nodes=... or iterations=..."""
-        scale, constant = self.form.scale, self.data.constant
+        value = self.form.value
         self.run.report(
-            objective=None if cost is None else scale * (cost + constant),
-            bound=None if lower is None else scale * (lower + constant),
+            objective=None if cost is None else value(self.data, cost),
+            bound=None if lower is None else value(self.data, lower),
             **effort,
         )
 
@@ -111,25 +108,34 @@ class PlainZeroOne(Method[ZeroOneForm]):
 
     def solve(self, form: ZeroOneForm, run: Run) -> Outcome:
         """Search over the prepared rows, centre the rule found, choose its offset, and count its loss on the data."""
-        data, y, weights = form.data, form.y, form.weights
-        run.report(bound=form.scale * data.constant)
-        task = LossSearch(form, self.first_rule(form, run), run)
-        task.tell(data.cost(task.start))
-        found = self.search(task) if len(data.Z) else Found(task.start)
-        w, b = data.rule(self._finished(task, found.W))
+        run.report(bound=form.value(form.data, 0))
+        task = LossSearch(form, form.data, self.first_rule(form, run), run)
+        found, W = self._searched(task)
+        finer = task.data.finer_for(W)
+        while finer is not None and run.stop() is None:
+            task = LossSearch(form, finer, W, run)
+            found, W = self._searched(task)
+            finer = task.data.finer_for(W)
+        w, b = task.data.rule(W)
         scores = np.asarray(form.X @ w)
         if run.options.get("variant") != "paper" or (scores + b == 0).any():
-            b = best_offset(scores, y, weights, b)
+            b = best_offset(scores, form.y, form.costs, b)
         values = {"w": w, "b": np.asarray(b)}
         objective = form.problem.recount(values)
-        bound = form.scale * (found.lower + data.constant)
-        is_proven = objective <= bound + BOUND_TOLERANCE * max(1.0, abs(objective))
+        bound = min(form.value(task.data, found.lower), objective)
+        is_proven = objective - bound <= CLOSED * abs(objective)
         claim: Claim = "proven" if is_proven else "heuristic"
-        within = objective - bound <= run.gap * max(1.0, abs(objective))
+        within = objective - bound <= run.gap * abs(objective)
         status = Status.OPTIMAL if is_proven or within else found.stopped or Status.ITERATION_LIMIT
         return Outcome(
             status, claim, values, objective, bound, nodes=found.nodes, iterations=found.iterations, extra=found.extra
         )
+
+    def _searched(self, task: LossSearch) -> tuple[Found, Array]:
+        """What one search finds, and its rule moved to the middle of its cell."""
+        task.tell(task.data.cost(task.start))
+        found = self.search(task) if len(task.data.Z) else Found(task.start)
+        return found, self._finished(task, found.W)
 
     def _finished(self, task: LossSearch, W: Array) -> Array:
         """W moved to the middle of its cell, where rounding does no harm and new points find the widest margin.
@@ -138,7 +144,7 @@ class PlainZeroOne(Method[ZeroOneForm]):
         algorithm's rule.
         """
         data, run = task.data, task.run
-        if data.loss(W) >= data.loss(task.start):
+        if data.cost(W) >= data.cost(task.start):
             return task.start
         is_paper = run.options.get("variant") == "paper"
         if is_paper or not run.options["centre"] or data.Z.size > MOST_CENTRED_ENTRIES or run.stop() is not None:

@@ -52,8 +52,8 @@ FEW_PENCILS = 20_000
 PIECE = 2e7
 """Operations in one call of the compiled enumeration, about 50 ms: between two calls the caller may stop it."""
 
-SAME_LOSS = 1e-9
-"""Losses closer than this fraction are equal: sums of weights in different orders differ by rounding."""
+IMPROVEMENT = 1.0
+"""Units by which a rule must lower the loss to be better: weights are whole numbers."""
 
 FLAT_RANK = 1e-8
 """Singular values of a flat's unit rows below this fraction of the largest one count as zero."""
@@ -108,12 +108,12 @@ class PencilSearch:
             self._enumerate(only_needed=False)
 
     def _target(self) -> float:
-        return self.loss - SAME_LOSS * (1.0 + self.loss) if np.isfinite(self.loss) else np.inf
+        return self.loss - IMPROVEMENT
 
     def _offer(self, v: Array, expected: float) -> None:
         """Take v when its loss, counted on the rows, is a new best; note when it is not what was expected."""
         loss = count_loss(self.rows, self.weights, v)
-        if loss > expected + SAME_LOSS * (1.0 + expected):
+        if loss > expected:
             self.unconfirmed += 1
         if loss < self.loss:
             self.loss, self.v = loss, v
@@ -221,7 +221,7 @@ def prioritised_search(
         nonlocal best_w, best_loss
         w = np.asarray(M @ np.asarray(search.v))
         loss = rows.cost(w)
-        if abs(loss - search.loss) > SAME_LOSS * (1.0 + loss):  # more than rounding on the way back from whitened rows
+        if loss != search.loss:  # rounding on the way back from whitened rows changed the side of a row
             search.unconfirmed += 1
         if loss < best_loss:
             best_w, best_loss = w, loss

@@ -11,20 +11,26 @@ is homogeneous in W = (w, b): with signed rows z_i = t_i (x_i, 1) it reads  sum_
 * equal points with opposite labels cost every rule min(a, b), and only |a - b| remains to be decided
   (`cancel=True`; wrong under rate, parity or margin constraints, which count the classes apart).
 
-All of this is exact on the float64 values. `widest` asks the linear programs, `offsets` chooses the best offset.
+All of this is exact on the float64 values: weights are whole numbers times a power of two (`costs`), and the searches count in
+whole numbers. `widest` asks the linear programs, `offsets` chooses the best offset.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from ...arrays import Array, Index, Positions
+from .costs import Counts, ExactCosts, count_costs, exact_costs
 
 RANK_TOLERANCE = 1e-12
 """Eigenvalues of the Gram matrix of unit rows below this fraction of the largest one count as zero."""
+
+ROUNDING_SHOWS = Fraction(1, 10**10)
+"""Fraction of a rule's cost from which on rounded counts are too coarse for it: ten times below what a proof must close."""
 
 
 def count_loss(Z: Array, weights: Array, W: Array) -> float:
@@ -48,7 +54,10 @@ def whitening(Z: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """Minimise sum_i weights_i [z_i.W <= 0] over the rows z_i of Z; whitened coordinates are computed at most once."""
+    """Minimise sum_i weights_i [z_i.W <= 0] over the rows z_i of Z; whitened coordinates are computed at most once.
+
+    The weights are whole numbers with a sum below 2^53, so that sums of them are exact in float64, in whatever order they are added.
+    """
 
     Z: Array
     weights: Array
@@ -80,13 +89,17 @@ class WeightedRows:
 class ZeroOneData(WeightedRows):
     """A weighted 0-1 problem ready for a search: rows `Z` (t x, t) over the kept `columns`, offset last.
 
-    constant : the loss every rule pays; the user's loss of a rule is `constant` plus its cost here.
+    weights : the rows' costs in whole `counts.unit`s; every cost of a rule here is a number of these units.
+    constant : the loss every rule pays, in the user's units; the user's loss of a rule is `constant` plus its cost.
+    masses : the rows' exact costs, which the weights round down where they are not equal to them.
     group : group[i] is the row of `Z` that the user's point i went into, or -1 when it decides nothing (weight zero, or
         cancelled by equal points of the other label).
     at : one of the user's points of positive weight; it holds the value of every constant column.
     """
 
-    constant: float
+    counts: Counts
+    constant: Fraction
+    masses: ExactCosts
     columns: Positions
     group: Positions
     at: Array
@@ -120,9 +133,35 @@ class ZeroOneData(WeightedRows):
         T[-1, :-1] = -mean / spread
         return T
 
+    @cached_property
+    def relative_weights(self) -> Array:
+        """The weights divided by their (lower) median: about one whatever the user's unit is, for what is not a count."""
+        ordered = np.sort(self.weights)
+        return self.weights / max(1.0, float(ordered[(len(ordered) - 1) // 2]) if len(ordered) else 1.0)
+
+    def value(self, cost: float) -> float:
+        """A cost in units of the weights as a loss in the user's units, with the constant."""
+        return float(self.constant + self.counts.unit * int(cost))
+
     def loss(self, W: Array) -> float:
-        """Weighted errors of W = (w over the kept columns, b), ties being errors, with the constant."""
-        return self.cost(W) + self.constant
+        """The exact loss of W = (w over the kept columns, b) in the user's units, ties being errors, with the constant."""
+        return float(self.constant + self.masses.sum(self.Z @ W <= 0.0))
+
+    def finer_for(self, W: Array) -> ZeroOneData | None:
+        """The same rows counted on a finer grid, when the rounding of the weights shows in the cost of W; None when it does not.
+
+        A row that costs more than W in all need not be counted higher than W, which makes room for finer units.
+        """
+        if self.counts.is_exact:
+            return None
+        wrong = self.Z @ W <= 0.0
+        cost = self.masses.sum(wrong)
+        if int(wrong.sum()) * self.counts.unit <= ROUNDING_SHOWS * cost:
+            return None
+        counts = count_costs(self.masses, int(cost / self.masses.unit))
+        if counts.unit >= self.counts.unit:
+            return None
+        return replace(self, weights=counts.counts.astype(np.float64), counts=counts)
 
     def rule(self, W: Array) -> tuple[Array, float]:
         """(w, b) over all of the user's features from W over the kept ones."""
@@ -138,17 +177,34 @@ class ZeroOneData(WeightedRows):
 
 def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: bool = True) -> ZeroOneData:
     """Merge, cancel and drop as the module says. X is dense float64 (n, d), y_pm1 holds -1 and +1; O(n d log n)."""
-    from .kernels.merge import merge, varying_columns
+    from .kernels.merge import places_of_equals, varying_columns
 
     n, d = X.shape
     X, y_pm1 = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(y_pm1, dtype=np.float64)
     weights = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
     columns = varying_columns(X, used)
-    group = np.full(n, -1, dtype=np.intp)
     order = used[_lexicographic(X, used, columns)]
-    Z, merged, constant = merge(X, y_pm1, weights, columns, order, cancel, group)
-    return ZeroOneData(Z, merged, constant, columns, group, X[used[0]] if len(used) else np.zeros(d))
+    places = places_of_equals(X, columns, order)
+    sides = 2 * places + (y_pm1[order] > 0)  # of each distinct point, -1 first
+    exact = exact_costs(weights[order])
+    count = int(places[-1]) + 1 if len(places) else 0
+    masses = exact.summed_by(sides, 2 * count).whole.reshape(count, 2)
+    common = masses.min(axis=1) if cancel else np.zeros(count, dtype=masses.dtype)
+    left = (masses - common[:, None]).ravel()
+    kept = np.flatnonzero(left > 0)
+    row_of_side = np.full(2 * count, -1, dtype=np.intp)
+    row_of_side[kept] = np.arange(len(kept))
+    group = np.full(n, -1, dtype=np.intp)
+    group[order] = row_of_side[sides]
+    first = order[np.searchsorted(places, kept // 2)]
+    labels = np.where(kept % 2 == 1, 1.0, -1.0)
+    Z = np.column_stack([X[np.ix_(first, columns)] * labels[:, None], labels])
+    rows = ExactCosts(left[kept], exact.exponent)
+    counts = count_costs(rows)
+    constant = exact.unit * int(common.sum())
+    at = X[used[0]] if len(used) else np.zeros(d)
+    return ZeroOneData(Z, counts.counts.astype(np.float64), counts, constant, rows, columns, group, at)
 
 
 def _lexicographic(X: Array, used: Positions, columns: Index) -> Positions:

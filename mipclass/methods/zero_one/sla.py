@@ -36,7 +36,8 @@ SLACK = 1e-12
 """K is multiplied step by step; rounding must not exclude the last one."""
 
 IMPROVEMENT = 1e-9
-"""Fraction of the loss by which a line search must lower it: less is rounding in sums of weights."""
+"""Fraction of the loss by which a line search must lower it: the weights of this search are relative ones, and less is
+rounding in their sums."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def polish_coordinates(Z: Array, columns: Array, weights: Array, best_w: Array, 
         for j in range(m):
             axis = np.zeros(m)
             axis[j] = np.linalg.norm(best_w)
-            target = best_loss[0] - IMPROVEMENT * (1.0 + best_loss[0])
+            target = best_loss[0] * (1.0 - IMPROVEMENT)
             found, low, high, side = sweep(Z @ best_w, columns[j] * axis[j], weights, 0.0, target, False, state, work)
             if np.isinf(found):
                 continue
@@ -147,13 +148,17 @@ class SmoothApproximation(PlainZeroOne):
         options, data = task.run.options, task.data
         constants = SlaConstants(**{f.name: options[f.name] for f in fields(SlaConstants)})
         to_user = task.form.points.standardising
+
+        def on_improvement(w: Array, loss: float, steps: int) -> None:
+            task.on_improvement(to_user @ w, data.cost(to_user @ w), steps)
+
         got = smooth_search(
             data.Z @ to_user,
-            data.weights,
+            data.relative_weights,
             np.asarray(np.linalg.solve(to_user, task.start), dtype=np.float64),
             constants,
             polish=options["variant"] != "paper",
             stop=task.run.stop,
-            on_improvement=task.on_improvement,
+            on_improvement=on_improvement,
         )
         return Found(to_user @ got.w, stopped=task.run.stop(), iterations=got.steps)

@@ -30,7 +30,7 @@ def start_rule(form: ZeroOneForm, run: Run) -> Array:
 
 def better_side(data: ZeroOneData, W: Array) -> Array:
     """W or -W, whichever has the smaller loss; W when they are equal."""
-    return W if data.loss(W) <= data.loss(-W) else -W
+    return W if data.cost(W) <= data.cost(-W) else -W
 
 
 def svm_rule(points: ZeroOneData, C: float, seed: int) -> Array:
@@ -38,7 +38,7 @@ def svm_rule(points: ZeroOneData, C: float, seed: int) -> Array:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
-    y, weights = points.labels, points.weights
+    y, weights = points.labels, points.relative_weights
     n, m = points.Z.shape
     majority = np.append(np.zeros(m - 1), 1.0 if y @ weights >= 0 else -1.0)
     if m == 1 or len(np.unique(y)) < 2:

@@ -60,4 +60,4 @@ def recentre(data: ZeroOneData, W: Array) -> Array:
     if not right.any():
         return W
     wider = _widest_rule(data.Z[right], data.map)
-    return wider if wider is not None and data.loss(wider) <= data.loss(W) else W
+    return wider if wider is not None and data.cost(wider) <= data.cost(W) else W

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mipclass.methods.exact.box.lemmas import FEW
 from mipclass.methods.exact.box.proof import BoxProof, CoverProof
 from mipclass.methods.exact.box.search import BoxSearch
-from mipclass.methods.exact.rational import exact_product, integer_matrix, integer_weights, rank, round_rows
+from mipclass.methods.exact.rational import exact_product, integer_matrix, rank, round_rows
 from mipclass.methods.zero_one.prepared import prepare
 from tests.truth.zero_one import least_loss
 
@@ -42,12 +42,7 @@ def test_rounding_is_within_its_stated_error(seed):
         assert all(abs(v * scale - Fraction(int(c))) <= Fraction(e) for v, c in zip(row, q, strict=True))
 
 
-def test_integer_weights_are_exact_or_below():
-    whole, unit = integer_weights(np.array([0.5, 1.5, 3.0]))
-    assert (whole.tolist(), unit) == ([1, 3, 6], Fraction(1, 2))
-    weights = np.array([0.1, 1 / 3, 2.0])
-    whole, unit = integer_weights(weights)
-    assert all(0 <= Fraction(float(w)) - int(k) * unit < unit for w, k in zip(weights, whole, strict=True))
+def test_columns_of_a_matrix_become_whole():
     assert integer_matrix(np.array([[0.5, 6.0], [0.25, 3.0]])) == [[2, 2], [1, 1]]
 
 
@@ -60,7 +55,7 @@ def test_lattices_are_settled_by_lemmas(few):
         X = rng.integers(0, 2, (12, 4)).astype(float)
         y = rng.choice([-1.0, 1.0], 12)
         data = prepare(X, y)
-        weights, _ = integer_weights(data.weights)
+        weights = data.counts.counts
         search = BoxSearch(data.Z, weights, few=few)
         search.advance(never)
         assert search.finished
@@ -96,7 +91,7 @@ def test_the_bound_rises_and_a_stop_keeps_it():
     X = rng.standard_normal((120, 3))
     y = np.sign(X.sum(axis=1) + rng.normal(0, 2, 120))
     data = prepare(X, y)
-    weights, _ = integer_weights(data.weights)
+    weights = data.counts.counts
     first = BoxSearch(data.Z, weights)
     first.advance(never)
     search = BoxSearch(data.Z, weights, first.best_W)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mipclass.methods.zero_one.costs import exact_costs
 from mipclass.methods.zero_one.offsets import best_offset
 from mipclass.methods.zero_one.prepared import prepare, whitening
 from mipclass.methods.zero_one.widest import recentre, separating_rule
@@ -144,7 +145,7 @@ def test_merging_is_that_of_a_dictionary(seed, n, d, cancel, fortran):
     expected, constant = plain_merge(X[np.ix_(used, data.columns)], y[used], weights[used], cancel)
     points = [(*(z[:-1] * z[-1]).tolist(), z[-1]) for z in data.Z]
     assert points == sorted(points)
-    assert dict(zip(points, data.weights.tolist(), strict=True)) == expected
+    assert dict(zip(points, [float(data.counts.unit * int(k)) for k in data.weights], strict=True)) == expected
     assert data.constant == constant
     for i in range(n):
         key = (*X[i, data.columns].tolist(), y[i])
@@ -159,7 +160,7 @@ def test_best_offset_is_the_best_of_all_and_ties_nowhere(seed, n):
     y = rng.choice([-1.0, 1.0], n)
     weights = rng.integers(0, 4, n).astype(float)
     near = float(rng.integers(-3, 4))
-    b = best_offset(scores, y, weights, near)
+    b = best_offset(scores, y, exact_costs(weights), near)
     assert not (scores + b == 0).any()
     tried = np.arange(-4.5, 5.0)
     losses = [weights[y * (scores + t) <= 0].sum() for t in tried]
@@ -168,9 +169,9 @@ def test_best_offset_is_the_best_of_all_and_ties_nowhere(seed, n):
 
 def test_best_offset_leaves_a_tie_that_rounding_hides():
     scores = np.array([-1.0, -0.3, 1.0])
-    b = best_offset(scores, np.array([-1.0, 1.0, 1.0]), np.array([1.0, 0.0, 1.0]), np.nextafter(0.3, 1.0))
+    b = best_offset(scores, np.array([-1.0, 1.0, 1.0]), exact_costs(np.array([1.0, 0.0, 1.0])), np.nextafter(0.3, 1.0))
     assert np.abs(scores + b).min() > 0.1
 
 
 def test_best_offset_stays_where_it_is_good():
-    assert best_offset(np.array([-1.0, 1.0]), np.array([-1.0, 1.0]), np.ones(2), 0.25) == 0.25
+    assert best_offset(np.array([-1.0, 1.0]), np.array([-1.0, 1.0]), exact_costs(np.ones(2)), 0.25) == 0.25

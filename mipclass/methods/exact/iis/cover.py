@@ -19,15 +19,17 @@ import numpy as np
 
 from ....arrays import Array, Index, Mask, Positions
 from ....certificates.certificate import Statement
+from ...zero_one.costs import ExactCosts, count_costs, exact_costs
 from ...zero_one.prepared import ZeroOneData, prepare
-from ..rational import exactly_at_least, integer_weights, surely_positive
+from ..rational import exactly_at_least, surely_positive
 
 
 @dataclass(frozen=True, eq=False)
 class CoverData:
     """Distinct points `Z` (signed rows over all features, offset last when there is one) with whole `costs` in units of `unit`.
 
-    points[r] is the data row that stands for row r. A limit is (coefficients over rows, at_most); a side row is (a, c): a.W >= c.
+    points[r] is the data row that stands for row r. A limit is (coefficients over rows, at_most), and `exact_limits` holds the same with
+    exact sums of the coefficients of merged points; a side row is (a, c): a.W >= c.
     `map` turns W = map V into whitened coordinates. `constant` is paid by every rule. Without an offset W is w alone.
     """
 
@@ -41,6 +43,8 @@ class CoverData:
     margin: int
     map: Array
     has_offset: bool = True
+    exact_limits: tuple[ExactCosts, ...] = ()
+    is_exact: bool = True
 
     @property
     def n(self) -> int:
@@ -57,6 +61,11 @@ class CoverData:
         """A whole number of units as a loss of the user's problem, constant included; None stays None."""
         return None if value is None else float(self.constant + self.unit * value)
 
+    @property
+    def typical_cost(self) -> float:
+        """The (lower) median of the costs, at least one: what a single error costs, in units."""
+        return max(1.0, float(np.sort(self.costs)[(self.n - 1) // 2])) if self.n else 1.0
+
     def keeps_sides(self, W: Array) -> bool:
         """Whether W satisfies every side row, exactly."""
         rows = np.array([a for a, _ in self.sides]).reshape(len(self.sides), len(W))
@@ -65,8 +74,9 @@ class CoverData:
     def is_feasible(self, W: Array) -> bool:
         """Whether W satisfies every limit and every side row."""
         wrong = self.errors(W)
-        if any(float(coefficients[wrong].sum()) > at_most for coefficients, at_most in self.limits):
-            return False
+        for limit, (_, at_most) in zip(self.exact_limits, self.limits, strict=True):
+            if limit.sum(wrong) > Fraction(at_most):
+                return False
         return self.keeps_sides(W)
 
     def loss(self, W: Array) -> int:
@@ -81,12 +91,16 @@ def plain_cover(X: Array, y_pm1: Array, data: ZeroOneData) -> CoverData:
     if len(Z):
         M = np.zeros((X.shape[1] + 1, data.map.shape[1]))
         M[data.columns], M[-1] = data.map[:-1], data.map[-1]
-    costs, unit = integer_weights(data.weights)
-    return CoverData(Z, data.representatives, costs, unit, Fraction(data.constant), (), (), 0, M)
+    counts = data.counts
+    costs = counts.counts, counts.unit, data.constant
+    return CoverData(Z, data.representatives, *costs, (), (), 0, M, is_exact=counts.is_exact)
 
 
-def constrained_cover(X: Array, y_pm1: Array, statement: Statement) -> CoverData:
-    """A problem with side constraints: equal points of equal labels merge, but classes are counted apart, so none cancel."""
+def constrained_cover(X: Array, y_pm1: Array, statement: Statement, at_most: Fraction | None = None) -> CoverData:
+    """A problem with side constraints: equal points of equal labels merge, but classes are counted apart, so none cancel.
+
+    at_most : a loss that some rule has; no cost is counted higher, which allows for finer units where costs are rounded.
+    """
     counted = statement.costs > 0
     for coefficients, _ in statement.limits:
         counted = counted | (np.asarray(coefficients) != 0)
@@ -94,11 +108,15 @@ def constrained_cover(X: Array, y_pm1: Array, statement: Statement) -> CoverData
     data = prepare(X, y_pm1, mark, cancel=False)
     group, count = data.group, len(data.Z)
     Z = _signed(X, y_pm1, data.representatives, statement.intercept)
-    costs, unit = integer_weights(_sum_by(group, statement.costs, count))
+    exact = exact_costs(statement.costs).summed_by(group, count)
+    counts = count_costs(exact, None if at_most is None else int(at_most / exact.unit))
+    exact_limits = tuple(
+        exact_costs(np.asarray(c, dtype=np.float64)).summed_by(group, count) for c, _ in statement.limits
+    )
     limits = tuple((_sum_by(group, np.asarray(c), count), float(k)) for c, k in statement.limits)
     sides = tuple((a if statement.intercept else a[:-1], c) for a, c in statement.rows)
-    side_parts = limits, sides, statement.margin, _scaling(Z), statement.intercept
-    return CoverData(Z, data.representatives, costs, unit, Fraction(0), *side_parts)
+    side_parts = limits, sides, statement.margin, _scaling(Z), statement.intercept, exact_limits, counts.is_exact
+    return CoverData(Z, data.representatives, counts.counts, counts.unit, Fraction(0), *side_parts)
 
 
 def _signed(X: Array, y_pm1: Array, points: Positions, intercept: bool) -> Array:

@@ -8,7 +8,7 @@ prove for every rule at the node
 
     cost >= sum_I v_I + sum_{i wrong} (c_i + sum_k mu_k l_ki - sum_{I with i} v_I) - sum_k mu_k at_most_k,
 
-rounded up. Dual values are rounded to whole multiples of 1/scale and shrunk until the conditions hold exactly.
+rounded up, also to the next sum of some of the costs (`sums`). Dual values are rounded to whole multiples of 1/scale and shrunk until the conditions hold exactly.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from math import ceil, floor
 import numpy as np
 
 from ....arrays import Index, Positions
+from ..sums import Sums
 from .cover import CoverData
 from .master import Master, Relaxation
 from .multipliers import ExactSupports
@@ -31,8 +32,12 @@ SUM_BITS digits."""
 NO_GAIN = 1e-9
 """A ray that adds less than this per unit of its length is taken for rounding."""
 
-LONGEST_RAY = 2.0**20
-"""Factor by which a ray may be lengthened at most; its multipliers stay far below 64 bits."""
+LARGEST_MULTIPLIER = 2.0**60
+"""A ray is lengthened at most until its largest multiplier is this: multipliers are held in 64 bits."""
+
+MANY_DIGITS = 20
+"""Binary digits of the sum of all costs from which on a bound is rounded up to the next attainable sum: with fewer, rounding up to a
+whole number already removes the rounding of linear programs."""
 
 SHRUNK = 1 - 1e-12
 """Factor that covers the rounding of the ratio by which multipliers are shrunk."""
@@ -59,6 +64,7 @@ class LeafBounds:
         self.exact = ExactSupports(data)
         total = int(data.costs.sum())
         self.scale = 1 << max(0, min(SCALE_BITS, SUM_BITS - max(total, 1).bit_length()))
+        self.sums = Sums(data.costs.tolist() if total.bit_length() > MANY_DIGITS else [])
 
     def nothing(self) -> LeafProof:
         """The proof that costs are not negative."""
@@ -73,7 +79,10 @@ class LeafBounds:
             gain = self._ray_gain(relaxed, wrong)
             if gain <= NO_GAIN:
                 return known
-            factor = min(2.0 * (float(self.data.costs.sum()) + 1.0) / gain, LONGEST_RAY)
+            largest = max(relaxed.multipliers.max(initial=0.0), relaxed.limit_multipliers.max(initial=0.0))
+            factor = min(
+                2.0 * (float(self.data.costs.sum()) + 1.0) / gain, LARGEST_MULTIPLIER / (float(largest) * self.scale)
+            )
         v = np.floor(relaxed.multipliers * factor * self.scale).astype(np.int64)
         mu = np.ceil(relaxed.limit_multipliers * factor * self.scale).astype(np.int64)
         proof = self.sealed(relaxed.supports, v, mu, wrong, right)
@@ -96,9 +105,9 @@ class LeafBounds:
         """The multipliers with v shrunk until the conditions hold exactly, and the bound that follows."""
         data = self.data
         room = data.costs.astype(object) * self.scale
-        for m, (coefficients, _) in zip(mu.tolist(), data.limits, strict=True):
+        for m, limit in zip(mu.tolist(), data.exact_limits, strict=True):
             if m:
-                room = room + np.array([floor(m * Fraction(float(c))) for c in coefficients], dtype=object)
+                room = room + np.array([floor(m * limit.unit * c) for c in limit.whole.tolist()], dtype=object)
         load = self._load(supports, v)
         is_free = np.ones(data.n, dtype=bool)
         is_free[list(wrong)] = False
@@ -117,7 +126,7 @@ class LeafBounds:
         for m, (_, at_most) in zip(mu.tolist(), data.limits, strict=True):
             total -= m * Fraction(at_most)
         used = v > 0
-        return LeafProof(supports[used], v[used], mu, max(0, ceil(total / self.scale)))
+        return LeafProof(supports[used], v[used], mu, self.sums.least_from(max(0, ceil(total / self.scale))))
 
     def _load(self, supports: Positions, v: Index) -> Index:
         """What the multipliers of the supports put on each point."""

@@ -30,6 +30,9 @@ KEPT_SHARE = 0.75
 NOT_ZERO = 1e-9
 """Dual values and entries of a ray below this are rounding."""
 
+COST_BITS = 20
+"""Binary digits of the largest cost in the LP; larger ones are divided by a power of two."""
+
 VIOLATED = 1 - 1e-6
 """A support is violated when the cover hits it by less than this; one, less the LP's feasibility tolerance."""
 
@@ -55,13 +58,15 @@ class Master:
         self.index: dict[Support, int] = {}
         self.pool = sp.csr_array((0, data.n))
         self.refused = np.zeros(0, dtype=np.intp)  # of the pool: not infeasible after all
+        # A power of two that brings large costs to a size at which the LP's absolute tolerances are small; one for small costs.
+        self.unit = 2.0 ** max(0, int(data.costs.max(initial=0)).bit_length() - COST_BITS)
         self._fixed = np.zeros(data.n, dtype=np.int8)  # -1 right, +1 wrong, 0 free
         self._load(np.zeros(0, dtype=np.intp))
 
     def _load(self, rows: Positions) -> None:
         build = Builder("cover")
         e = build.variables("e", self.data.n, lower=0.0)
-        build.minimize(self.data.costs.astype(np.float64) @ e)
+        build.minimize((self.data.costs / self.unit) @ e)
         for k, (coefficients, at_most) in enumerate(self.data.limits):
             build.subject_to(f"limit{k}", coefficients @ e <= at_most)
         self.lp = LinearSession(build.build())
@@ -154,9 +159,8 @@ class Master:
         duals = np.asarray(answer.row_duals)
         used = np.flatnonzero(duals[k:] > NOT_ZERO)
         assert answer.objective is not None
-        relaxation = Relaxation(
-            answer.objective, np.clip(answer.x, 0.0, 1.0), self.rows[used], duals[k:][used], np.maximum(-duals[:k], 0.0)
-        )
+        v, mu = self.unit * duals[k:][used], self.unit * np.maximum(-duals[:k], 0.0)
+        relaxation = Relaxation(self.unit * answer.objective, np.clip(answer.x, 0.0, 1.0), self.rows[used], v, mu)
         self._purge(relaxation)
         return relaxation
 

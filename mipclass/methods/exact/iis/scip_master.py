@@ -56,7 +56,7 @@ def prove_by_scip(form: ProofForm, run: Run, starts: Iterable[Array]) -> Outcome
         raise SolverNotFoundError(
             "options={'master': 'scip'} needs SCIP; pip install 'mipclass[scip]', or leave the option at 'own'."
         )
-    prover = IISProver(form.cover, run.seed, run)
+    prover = IISProver(form.cover(), run.seed, run)
     search = prover.search
     for W in starts:
         prover.offer(W)
@@ -85,7 +85,7 @@ class LazyCovers:
         """The covering problem with the supports of the root's LP."""
         build = Builder("cover")
         e = build.binaries("error", self.data.n)
-        build.minimize(self.data.costs.astype(np.float64) @ e)
+        build.minimize((self.data.costs / self.search.master.unit) @ e)
         for k, (coefficients, at_most) in enumerate(self.data.limits):
             build.subject_to(f"limit{k}", coefficients @ e <= at_most)
         master = self.search.master
@@ -100,8 +100,8 @@ class LazyCovers:
         def forward(event: Event) -> None:
             objective, bound = event.objective, event.bound
             run.report(
-                objective=self.data.cost(None if objective is None else round(objective)),
-                bound=self.data.cost(None if bound is None else _rounded_up(bound)),
+                objective=self.data.cost(None if objective is None else round(objective * self.search.master.unit)),
+                bound=self.data.cost(None if bound is None else _rounded_up(bound, self.search)),
                 nodes=event.nodes,
             )
 
@@ -161,8 +161,10 @@ class LazyCovers:
         return self.data.errors(W).astype(np.float64)
 
 
-def _rounded_up(bound: float) -> int:
-    return max(0, ceil(bound - BOUND_SLACK * max(1.0, abs(bound))))
+def _rounded_up(bound: float, search: IISSearch) -> int:
+    """SCIP's bound in units, less its tolerance, rounded up to the next attainable cost."""
+    units = (bound - BOUND_SLACK * max(1.0, abs(bound))) * search.master.unit
+    return search.leaves.sums.least_from(max(0, ceil(units)))
 
 
 def _outcome(form: ProofForm, run: Run, prover: IISProver, solution: Solution | None, doubtful: bool) -> Outcome:
@@ -185,12 +187,12 @@ def _outcome(form: ProofForm, run: Run, prover: IISProver, solution: Solution | 
     if solution.status is Status.INFEASIBLE:
         return _by_scip(certified, Status.INFEASIBLE, "proven", float("inf"), solution) if rule is None else certified
     loss = None if rule is None else form.exact_loss(*rule)
-    bound = data.constant + data.unit * _rounded_up(solution.bound)
+    bound = data.constant + data.unit * _rounded_up(solution.bound, search)
     bound = bound if loss is None else min(bound, loss)
     if bound <= Fraction(lower["bound"]):
         return certified
     closed = loss is not None and bound >= loss
-    within = loss is not None and float(loss - bound) <= run.gap * max(1.0, float(loss))
+    within = loss is not None and loss - bound <= Fraction(run.gap) * loss
     status = Status.OPTIMAL if closed or within else certified.status
     return _by_scip(certified, status, "proven" if closed else certified.claim, float(bound), solution)
 
@@ -198,7 +200,7 @@ def _outcome(form: ProofForm, run: Run, prover: IISProver, solution: Solution | 
 def _finished_rule(form: ProofForm, prover: IISProver) -> tuple[Array, float] | None:
     """The incumbent with the widest margins that get the same points right."""
     if form.statement.is_plain and prover.rule is not None:
-        return form.finished_rule(form.data.restricted(prover.rule))
+        return form.finished_rule(form.data, form.data.restricted(prover.rule))
     return prover.widest_rule()
 
 

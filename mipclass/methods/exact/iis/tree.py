@@ -36,7 +36,7 @@ PATIENCE, LARGE_PATIENCE = 6, 30
 """Rounds over which the LP's value must rise; more at the root of large problems, which had no cuts from interior points."""
 
 ROOT_RISE, NODE_RISE = 0.02, 0.05
-"""Least rise of the LP's value over these rounds, in units of cost, at the root and at other nodes."""
+"""Least rise of the LP's value over these rounds, as a fraction of a typical cost, at the root and at other nodes."""
 
 WHOLE = 1e-6
 """Distance from 0 or 1 up to which an entry of a cover counts as whole: the LP's feasibility tolerance."""
@@ -46,6 +46,10 @@ FIRST_LOOKS, FEWEST_LOOKS, MOST_LOOKS = 8, 8, 256
 
 NEW_ROWS = 5
 """New rows in a round below which the next one looks longer."""
+
+CLOSED_BITS = 36
+"""A bound counts as the incumbent's loss when it is less than 2^-CLOSED_BITS of it away: with costs of many digits, multipliers of
+linear programs prove no more. Where losses have fewer digits this is less than one unit, so that the bound has to meet the loss."""
 
 OPEN_TIE = 1e-6
 """Weight of the cover itself in the choice of the branching point: it breaks ties among whole entries."""
@@ -67,6 +71,11 @@ class CoverNode:
         return self.proof.bound
 
 
+def closed_within(loss: int) -> int:
+    """Units by which a bound may lie below a loss and still prove it, see CLOSED_BITS."""
+    return loss >> CLOSED_BITS
+
+
 class IISSearch:
     """Anytime branch and cut; `lower` and `best` in the data's units, without its constant."""
 
@@ -81,11 +90,15 @@ class IISSearch:
         self.centre = np.zeros(data.n)
         self.root = CoverNode((), (), self.leaves.nothing())
         self._open: list[tuple[int, int, CoverNode]] = [(0, 0, self.root)]
+        self._least_closed: int | None = (
+            None  # bound of a node that was closed though its bound is below the incumbent's loss
+        )
         self._unresolved: list[CoverNode] = []  # leaves whose cover is right though no rule in floats confirms it
         self._order = 0
         self.nodes = 0
         self.infeasible = False
         self._settled = False
+        self._typical_cost = data.typical_cost
         self.looks = FIRST_LOOKS
         if W is not None:
             self.offer(W)
@@ -94,13 +107,17 @@ class IISSearch:
     def lower(self) -> int:
         """The least bound of an open or unresolved node, at most the incumbent's loss; proven at any time."""
         left = [node.bound for _, _, node in self._open] + [node.bound for node in self._unresolved]
+        left += [] if self._least_closed is None else [self._least_closed]
         return min(left if self.best is None else [*left, self.best], default=0)
 
     @property
     def finished(self) -> bool:
         """Nothing is left to search; only unresolved leaves can then keep `lower` below the incumbent."""
-        best = self.best
-        return not self._open or (best is not None and all(node.bound >= best for _, _, node in self._open))
+        return not self._open or all(self._is_closed(node) for _, _, node in self._open)
+
+    def _is_closed(self, node: CoverNode) -> bool:
+        """Whether the node's bound meets the incumbent's loss."""
+        return self.best is not None and node.bound >= self.best - closed_within(self.best)
 
     def offer(self, W: Array) -> bool:
         """Take W, or W with a better offset, as incumbent when it is feasible and cheaper."""
@@ -132,7 +149,8 @@ class IISSearch:
             if not settled:
                 return
             heapq.heappop(self._open)
-            if self.best is not None and node.bound >= self.best:
+            if self._is_closed(node):
+                self._least_closed = min(node.bound, node.bound if self._least_closed is None else self._least_closed)
                 continue
             if node.point < 0:
                 continue
@@ -157,7 +175,7 @@ class IISSearch:
         is_root = node is self.root
         if is_root and not self.cut_root(stop, on_progress):
             return False
-        if self.best is not None and node.bound >= self.best:
+        if self._is_closed(node):
             return True
         history: list[float] = []
         while True:
@@ -167,7 +185,7 @@ class IISSearch:
             self._record(node, relaxed)
             if relaxed.cover is None:
                 return True
-            if self.best is not None and node.bound >= self.best:
+            if self._is_closed(node):
                 return True
             cover = relaxed.cover
             history.append(relaxed.value)
@@ -179,7 +197,7 @@ class IISSearch:
             if stop():
                 return False
             patience = LARGE_PATIENCE if is_root and self.data.n > MOST_POINTS else PATIENCE
-            rise = ROOT_RISE if is_root else NODE_RISE
+            rise = (ROOT_RISE if is_root else NODE_RISE) * self._typical_cost
             stalled = len(history) > patience and history[-1] - history[-1 - patience] < rise
             added = 0 if stalled else self._cut(cover, node)
             if added == 0:
@@ -188,7 +206,7 @@ class IISSearch:
                     supports, _, W = self.separator.minimise(np.round(cover), np.round(cover), 0.5)
                     for rule in [W, *widest_rules(self.data, cover < 0.5)]:
                         self.offer(rule)
-                    if self.best is not None and node.bound >= self.best:
+                    if self._is_closed(node):
                         return True
                     if master.add(supports):
                         continue
@@ -204,7 +222,7 @@ class IISSearch:
             self._record(self.root, relaxed)
             if on_progress is not None:
                 on_progress()
-            return self.best is not None and self.root.bound >= self.best
+            return self._is_closed(self.root)
 
         return self.root_cuts.advance(stop, enough, self._offer_some)
 
@@ -232,7 +250,9 @@ class IISSearch:
         free = np.ones(self.data.n, dtype=bool)
         free[list(node.wrong)] = False
         free[list(node.right)] = False
-        score = np.where(free, np.minimum(cover, 1 - cover) * self.data.costs + OPEN_TIE * cover, -1.0)
+        score = np.where(
+            free, np.minimum(cover, 1 - cover) * (self.data.costs / self._typical_cost) + OPEN_TIE * cover, -1.0
+        )
         return int(np.argmax(score)) if free.any() else -1
 
     def _record(self, node: CoverNode, relaxed: Relaxation) -> None:

@@ -1,4 +1,4 @@
-"""Merges equal points and cancels equal points of opposite labels, in one pass over points sorted so that equal ones are neighbours."""
+"""Finds equal points, in one pass over points sorted so that equal ones are neighbours."""
 
 from __future__ import annotations
 
@@ -23,43 +23,18 @@ def varying_columns(X: Array, used: Index) -> Index:
 
 
 @njit(cache=True)
-def merge(
-    X: Array, y_pm1: Array, weights: Array, columns: Index, order: Index, cancel: bool, group: Index
-) -> tuple[Array, Array, float]:
-    """Signed rows (t x, t) over the columns, their weights, and the weight cancelled; group[i] <- the row of point i.
+def places_of_equals(X: Array, columns: Index, order: Index) -> Index:
+    """The number of the distinct point that each point of `order` is, in ascending order.
 
-    Points that are equal over the columns are neighbours in `order`. What weight is left of them becomes one row for each
-    label, -1 first. O(n d).
+    Points that are equal over the columns are neighbours in `order`. O(n d).
     """
-    n, m = order.shape[0], columns.shape[0] + 1
-    Z, merged = np.empty((n, m)), np.empty(n)
-    size, cancelled = 0, 0.0
-    start = 0
-    while start < n:
-        stop = start + 1
-        while stop < n and are_equal(X, columns, order[start], order[stop]):
-            stop += 1
-        negative, positive = 0.0, 0.0
-        for i in order[start:stop]:
-            if y_pm1[i] > 0.0:
-                positive += weights[i]
-            else:
-                negative += weights[i]
-        common = min(negative, positive) if cancel else 0.0
-        cancelled += common
-        for label, mass in ((-1.0, negative - common), (1.0, positive - common)):
-            if mass <= 0.0:
-                continue
-            for j in range(m - 1):
-                Z[size, j] = label * X[order[start], columns[j]]
-            Z[size, m - 1] = label
-            merged[size] = mass
-            for i in order[start:stop]:
-                if label * y_pm1[i] > 0.0:
-                    group[i] = size
-            size += 1
-        start = stop
-    return Z[:size], merged[:size], cancelled
+    places = np.empty(order.shape[0], np.int64)
+    place = -1
+    for k in range(order.shape[0]):
+        if k == 0 or not are_equal(X, columns, order[k - 1], order[k]):
+            place += 1
+        places[k] = place
+    return places
 
 
 @njit(cache=True)

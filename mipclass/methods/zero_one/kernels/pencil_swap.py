@@ -29,7 +29,7 @@ DEPENDENT = 1e-7  # a row closer than this to the span of others counts as depen
 PARALLEL = 1e-9  # a hyperplane through a new row shorter than this (relative to its direction) is lost in rounding
 OUTSIDE_SPAN = 1e-6  # squared distance from a span that is large enough for a safe normal vector
 HERE = 1e-14  # breakpoints closer than this to p = 0 (or p = 2) are the present vertex
-IMPROVEMENT = 1e-9  # fraction of the loss by which a strict step must lower it: less is rounding in sums of weights
+IMPROVEMENT = 1.0  # units by which a strict step must lower the loss: weights are whole numbers
 IDLE, PIVOTS, TURN = 0, 1, 2  # entries of `counters`: pencils since a new best, pivots, next position
 
 
@@ -166,7 +166,7 @@ def swap_steps(
         constant = margins_of_pencil(Z, weights, chosen, r, U, a, b, u, nudge)
         target = losses[0]
         if strict and target < np.inf:
-            target -= IMPROVEMENT * (1.0 + target)
+            target -= IMPROVEMENT
         loss, low, high, side = sweep(a, b, weights, constant, target, False, state, work)
         if loss < np.inf:
             if loss < losses[1]:
