@@ -19,7 +19,7 @@ import pytest
 
 from tests.paths import ROOT
 
-LEAVES = {"errors", "arrays", "checks", "version"}
+LEAVES = {"errors", "arrays", "checks", "replacing", "version"}
 BASE = LEAVES | {"protocol"}
 COMPILED = LEAVES | {"kernels"}
 STATED = BASE | {"modelling", "models"}
@@ -30,6 +30,7 @@ ALLOWED = {
     "errors": set(),
     "arrays": set(),
     "checks": {"errors"},
+    "replacing": set(),
     "version": set(),
     "kernels": LEAVES,
     "protocol": COMPILED,

@@ -59,9 +59,10 @@ def fit(
     as_json_: JsonOption = False,
 ) -> None:
     """Fit a classifier to a data file, say what is proven of it, and save it."""
+    from ..replacing import write_safely
     from .commands import estimator_for
     from .fitted_table import FittedTable
-    from .saving import save, write_safely
+    from .saving import save
 
     check_writable(to, certificate)
     if to is not None and to.suffix != ".json":
@@ -143,9 +144,9 @@ def compare(
     as_json_: JsonOption = False,
 ) -> None:
     """Compare the package's methods with scikit-learn's under nested cross-validation."""
+    from ..replacing import write_safely
     from .compare import compare as run_compare
     from .report import HEADINGS, cells, render
-    from .saving import write_safely
 
     check_writable(report)
     if report is not None and find_spec("matplotlib") is None:

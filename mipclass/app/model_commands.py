@@ -24,8 +24,8 @@ def demo(
     from sklearn.datasets import load_iris
 
     from .. import models
+    from ..replacing import write_safely
     from ..solving.driver import solve as run_solve
-    from .saving import write_safely
 
     data = to.with_suffix(".csv")
     check_writable(to, data)

@@ -1,7 +1,7 @@
 """save and load: estimators and results as JSON, large arrays beside it as .npz. No pickle; nothing is ever executed.
 
     {"format": "mipclass", "version": 1, "kind": "estimator", "class": "ZeroOneClassifier",
-     "parameters": {...}, "fitted": {...}, "arrays": "model.npz" or null}
+     "parameters": {...}, "fitted": {...}, "arrays": "model.npz" or null, "arrays_sha256": "..."}
 
 Values have the JSON forms of json_values.py. A class is found by its name in a fixed table, never by import. Attributes that
 have no JSON form (a search tree, a path) are left out and listed under "left_out"; predictions do not need them.
@@ -9,10 +9,9 @@ have no JSON form (a search tree, a path) are left out and listed under "left_ou
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError, ReadError
 from ..estimators import ESTIMATORS
 from ..protocol.result import Result
+from ..replacing import write_safely
 from .fitted_table import FittedTable
 from .json_values import Stored, UnsavableError, decode, decode_result, encode, encode_result
 
@@ -37,9 +37,10 @@ MAX_BYTES = 2**30
 
 
 def save(what: Any, path: str | Path) -> None:
-    """Write an estimator or a Result to `path` (.json), with `path`.npz beside it when arrays are large.
+    """Write an estimator or a Result to `path` (.json), with an .npz file beside it when arrays are large.
 
-    Both files are written under other names and renamed, so that a crash leaves nothing half-written.
+    The arrays of a file that is there already are left alone until the new JSON file, which names the new arrays and their digest,
+    has taken its place in one step: whenever saving is cut off, what loads is the old model or the new one, whole.
     """
     path = Path(path)
     if path.suffix != ".json":
@@ -53,26 +54,26 @@ def save(what: Any, path: str | Path) -> None:
         document = {"kind": "table", **_table_document(what, stored)}
     else:
         raise InvalidInputError(f"save takes a Result or one of {', '.join(ESTIMATORS)}; got {type(what).__name__}.")
-    arrays = path.with_suffix(".npz")
-    document = {"format": FORMAT, "version": VERSION, **document, "arrays": arrays.name if stored else None}
+    free, used = _free_name(path)
+    document = {"format": FORMAT, "version": VERSION, **document, "arrays": free if stored else None}
     if stored:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **stored)  # type: ignore[arg-type]
-        write_safely(arrays, buffer.getvalue())
+        document["arrays_sha256"] = hashlib.sha256(buffer.getvalue()).hexdigest()
+        write_safely(path.with_name(free), buffer.getvalue())
     write_safely(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    if used is not None:
+        path.with_name(used).unlink(missing_ok=True)
 
 
-def write_safely(path: Path, content: bytes) -> None:
-    """Write to a temporary file in the same folder, then rename it over `path`."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def _free_name(path: Path) -> tuple[str, str | None]:
+    """A name for the arrays that the file at `path` does not use now, and the name that it does use."""
+    own = (f"{path.stem}.npz", f"{path.stem}~.npz")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        used = _read_document(path).get("arrays")
+    except ReadError:
+        used = None
+    return own[1] if used == own[0] else own[0], used if used in own else None
 
 
 def _estimator_document(estimator: Any, stored: Stored) -> dict[str, Any]:
@@ -156,8 +157,14 @@ def _read_arrays(path: Path, document: dict[str, Any]) -> Mapping[str, NDArray[A
         raise ReadError(f"{path.name} needs {name} beside it, which is missing.")
     if beside.stat().st_size > MAX_BYTES:
         raise ReadError(f"{name} is larger than {MAX_BYTES // 2**20} MiB, which no saved model is.")
+    content = beside.read_bytes()
+    if hashlib.sha256(content).hexdigest() != document.get("arrays_sha256"):
+        raise ReadError(
+            f"{path.name} and {name} do not belong together: the digest in {path.name} is not that of {name}. One of them comes from "
+            "another save or was changed. Copy both files of one save, or save the model again."
+        )
     try:
-        with np.load(beside, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
     except Exception as err:
         raise ReadError(f"{name} cannot be read: {err}") from err

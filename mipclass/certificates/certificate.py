@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import ReadError
+from ..replacing import write_safely
 
 FORMAT = "mipclass certificate"
 VERSION = 1
@@ -66,7 +67,7 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the document to a file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        write_safely(Path(path), self.to_json().encode())
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:

@@ -10,6 +10,7 @@ from typing import IO, Literal
 
 from ..errors import InvalidInputError, ReadError, warn
 from ..modelling.program import Program
+from ..replacing import replaced, write_safely
 
 __all__ = ["read", "write"]
 
@@ -23,7 +24,7 @@ def write(program: Program, path: str | Path, *, indicators: str = "bigm", sidec
     ----------
     indicators : "bigm" rewrites indicator rows with the smallest M the bounds justify, which every reader understands;
         "native" writes them as they are, for SCIP, CPLEX and Gurobi.
-    sidecar : False leaves the .names.json out.
+    sidecar : False leaves the .names.json out, and removes one that is there, which would speak of another program.
     """
     from .lp_writer import write_lp
     from .mps_writer import write_mps
@@ -33,10 +34,13 @@ def write(program: Program, path: str | Path, *, indicators: str = "bigm", sidec
     path = Path(path)
     kind = _kind(path)
     content = portable(program, indicators)
-    with _opened(path, "wt") as stream:
+    # The old sidecar goes first: whenever writing is cut off, no file stands beside the names of another.
+    sidecar_path(path).unlink(missing_ok=True)
+    with replaced(path) as temporary, _opened(temporary, "wt", packed=_is_packed(path)) as stream:
         (write_lp if kind == "lp" else write_mps)(content, stream)
     if sidecar:
-        sidecar_path(path).write_text(json.dumps(describe(content), indent=None, separators=(", ", ": ")) + "\n")
+        names = json.dumps(describe(content), indent=None, separators=(", ", ": ")) + "\n"
+        write_safely(sidecar_path(path), names.encode())
 
 
 def read(path: str | Path) -> Program:
@@ -76,13 +80,16 @@ def _kind(path: Path) -> str:
 
 def _text(path: Path) -> str:
     try:
-        with _opened(path, "rt") as stream:
+        with _opened(path, "rt", packed=_is_packed(path)) as stream:
             return stream.read()
     except (gzip.BadGzipFile, EOFError, zlib.error) as err:
         raise ReadError(f"{path} cannot be unpacked, it is cut off or no gzip file: {err}") from err
 
 
-def _opened(path: Path, mode: Literal["rt", "wt"]) -> IO[str]:
+def _opened(path: Path, mode: Literal["rt", "wt"], *, packed: bool) -> IO[str]:
     # What we write is ASCII; the comments and names of others may be in any encoding.
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    return opener(path, mode, encoding="utf-8", errors="surrogateescape")
+    return (gzip.open if packed else open)(path, mode, encoding="utf-8", errors="surrogateescape")
+
+
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,59 @@ def test_large_arrays_go_beside(tmp_path: Path) -> None:
     (tmp_path / "big.npz").unlink()
     with pytest.raises(ReadError, match=r"needs big\.npz beside it"):
         load(tmp_path / "big.json")
+
+
+CUT_OFF = """
+import os, sys
+import numpy as np
+import mipclass
+
+steps = int(sys.argv[1])
+
+def counted(step):
+    def call(*given, **named):
+        global steps
+        if steps == 0:
+            os._exit(9)
+        steps -= 1
+        return step(*given, **named)
+    return call
+
+old = mipclass.load("model.json")
+new = type(old)(**{**vars(old), "objective": 2.0, "values": {"x": np.full(20_000, 2.0)}})
+os.replace, os.unlink = counted(os.replace), counted(os.unlink)
+mipclass.save(new, "model.json")
+"""
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_saving_that_is_killed_between_steps_leaves_one_model_whole(steps: int, tmp_path: Path) -> None:
+    result = mipclass.solve(models.zero_one([[0.0], [1.0]], [0, 1]), "highs")
+    old = type(result)(**{**vars(result), "objective": 1.0, "values": {"x": np.full(20_000, 1.0)}})
+    save(old, tmp_path / "model.json")
+    ended = subprocess.run([sys.executable, "-c", CUT_OFF, str(steps)], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == (9 if steps < 3 else 0), ended.stderr
+    loaded = load(tmp_path / "model.json")
+    assert loaded.objective == (1.0 if steps < 2 else 2.0)
+    assert set(loaded.values["x"]) == {loaded.objective}
+    save(old, tmp_path / "model.json")
+    assert set(load(tmp_path / "model.json").values["x"]) == {1.0}
+
+
+def test_files_of_two_saves_do_not_load_together(tmp_path: Path) -> None:
+    result = mipclass.solve(models.zero_one([[0.0], [1.0]], [0, 1]), "highs")
+    for name, value in (("a", 1.0), ("b", 2.0)):
+        save(type(result)(**{**vars(result), "values": {"x": np.full(20_000, value)}}), tmp_path / f"{name}.json")
+    (tmp_path / "b.npz").replace(tmp_path / "a.npz")
+    with pytest.raises(ReadError, match=r"a\.json and a\.npz do not belong together"):
+        load(tmp_path / "a.json")
+
+
+def test_a_model_without_large_arrays_leaves_none_behind(tmp_path: Path) -> None:
+    result = mipclass.solve(models.zero_one([[0.0], [1.0]], [0, 1]), "highs")
+    save(type(result)(**{**vars(result), "values": {"x": np.zeros(20_000)}}), tmp_path / "a.json")
+    save(result, tmp_path / "a.json")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
 
 
 @pytest.mark.parametrize(

@@ -318,3 +318,22 @@ def test_a_sidecar_of_another_file_is_not_used(tmp_path: Path) -> None:
         (tmp_path / "toy.names.json").write_text(nonsense)
         with pytest.warns(MipclassWarning, match="not a names file"):
             mipclass.read(tmp_path / "toy.lp")
+
+
+def test_a_file_never_stands_beside_the_names_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two programs with the same names in the file and other labels behind them, the second write cut off before its sidecar."""
+    first, second = (Builder("labels") for _ in range(2))
+    for build, label in ((first, "a b"), (second, "a_b")):
+        w = build.variables("w", labels=[label], lower=0, upper=1)
+        build.minimize(w.sum())
+    first.build().write(tmp_path / "m.lp")
+    monkeypatch.setattr("mipclass.files.write_safely", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        second.build().write(tmp_path / "m.lp")
+    assert mipclass.read(tmp_path / "m.lp").column_names() == ["w[a_b]"]
+
+
+def test_writing_without_a_sidecar_leaves_no_older_one(tmp_path: Path) -> None:
+    random_lp(0).write(tmp_path / "m.lp")
+    random_lp(1).write(tmp_path / "m.lp", sidecar=False)
+    assert [file.name for file in tmp_path.iterdir()] == ["m.lp"]
