@@ -22,6 +22,7 @@ from mipclass.modelling.expression import ranged
 from mipclass.modelling.indicators import Indicators
 from mipclass.modelling.program import Program
 from mipclass.reductions.indicator_to_bigm import IndicatorToBigM
+from mipclass.testing import random_lp
 
 FORMATS = ["lp", "mps"]
 
