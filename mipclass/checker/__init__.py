@@ -7,13 +7,17 @@ certificate that is rejected, why and where. Docs: docs/certificates.md.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import Rejected, field, rational
+from .patience import UnfinishedError, until
 from .sums import least_sum
+
+__all__ = ["UnfinishedError", "Verdict", "check", "verify"]
 
 if TYPE_CHECKING:
     from ..modelling.problem import Problem
@@ -70,8 +74,11 @@ def verify(certificate: Any, X: Any, y: Any) -> Verdict:
         return Verdict(False, reason=fault.reason, place=fault.place)
 
 
-def check(certificate: Any, problem: Problem) -> Verdict:
-    """Check a certificate against a Model: its data, and that it states this problem and no other."""
+def check(certificate: Any, problem: Problem, stop: Callable[[], object] | None = None) -> Verdict:
+    """Check a certificate against a Model: its data, and that it states this problem and no other.
+
+    stop : asked often; UnfinishedError is raised once it is true.
+    """
     from ..modelling.model import Model
     from .statement import check_states_margin, check_states_zero_one
 
@@ -83,7 +90,8 @@ def check(certificate: Any, problem: Problem) -> Verdict:
             check_states_margin(content, problem)
         else:
             check_states_zero_one(content, problem)
-        return _check(content, problem.X, problem.y_pm1, signed=True)
+        with until(stop):
+            return _check(content, problem.X, problem.y_pm1, signed=True)
     except Rejected as fault:
         return Verdict(False, reason=fault.reason, place=fault.place)
 

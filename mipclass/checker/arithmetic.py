@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .patience import look
+
 
 class Rejected(Exception):
     """The certificate does not prove what it claims; `place` says where, the message why."""
@@ -82,6 +84,7 @@ def integer_rows(rows: Sequence[Sequence[Fraction]]) -> list[list[int]]:
     """All rows times one positive number that makes every entry whole."""
     scale = 1
     for row in rows:
+        look()
         for value in row:
             if scale % value.denominator:
                 scale = lcm(scale, value.denominator)
@@ -93,6 +96,7 @@ def exact_rank(rows: Sequence[Sequence[int]]) -> int:
     basis: list[tuple[int, list[Fraction]]] = []
     width = len(rows[0]) if rows else 0
     for row in rows:
+        look()
         rest = [Fraction(value) for value in row]
         for lead, kept in basis:
             if rest[lead]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, unpack, whole, whole_list
 from .iis import check_cover
+from .patience import look
 
 LARGEST = 2**62
 """Weights and bounds below this add up in 64 bits."""
@@ -59,7 +60,10 @@ def _mapped(proof: Any, rows: Vectors, place: str) -> list[list[int]]:
     M = integer_rows([flat[k * columns : (k + 1) * columns] for k in range(width)])
     Z = integer_rows(rows)
     across = list(zip(*M, strict=True))
-    images = [[sum(z * m for z, m in zip(row, column, strict=True)) for column in across] for row in Z]
+    images = []
+    for row in Z:
+        look()
+        images.append([sum(z * m for z, m in zip(row, column, strict=True)) for column in across])
     if exact_rank(images) != columns:
         raise Rejected(place, f"the map's image of the rows does not have rank {columns}")
     if columns < width and exact_rank(Z) != columns:
@@ -130,6 +134,7 @@ def _round(images: list[list[int]], bits: int, place: str) -> tuple[Any, Any]:
     points = np.zeros((len(images), len(images[0])), np.int64)
     lost = np.zeros(len(images), np.int64)
     for i, row in enumerate(images):
+        look()
         top = max(map(abs, row))
         if top == 0:
             raise Rejected(place, f"the map sends row {i} to zero")

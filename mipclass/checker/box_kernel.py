@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.decorator import njit
+from .patience import look
 
 GRID_BITS = 20
 POINT_BITS = 21
 WITH_LEMMA = 254  # op of a leaf that a lemma settles
-OK, BAD_STREAM, BAD_AXIS, BAD_PAIR, NOT_LOOSE, NO_CONFLICT, TOO_LOW, BAD_LEMMA = range(8)
+OK, BAD_STREAM, BAD_AXIS, BAD_PAIR, NOT_LOOSE, NO_CONFLICT, TOO_LOW, BAD_LEMMA, PAUSED = range(9)
+POINTS_A_LOOK = 3_000_000
+"""Points looked at in boxes between two looks at the clock: about 0.1 s."""
 
 
 class Cloud(NamedTuple):
@@ -42,6 +45,45 @@ class Lemmas(NamedTuple):
     starts: np.ndarray
     rows: np.ndarray
     bounds: np.ndarray
+
+
+class Way(NamedTuple):
+    """Where a walk is, level by level from a face down: box, next half, halved coordinate, loose points, weight of the lost ones,
+    conflicts held; marks and spare weights of the points; (face, level, node, conflict, lemma) that come next."""
+
+    low: np.ndarray
+    high: np.ndarray
+    turn: np.ndarray  # 0: not visited, 1 and 2: a half is next, 3: both halves done
+    axis: np.ndarray
+    loose: np.ndarray
+    n_loose: np.ndarray
+    lost: np.ndarray
+    held: np.ndarray
+    n_held: np.ndarray
+    is_loose: np.ndarray
+    spare: np.ndarray  # weight that no conflict uses
+    mixed: np.ndarray
+    place: np.ndarray
+
+    @classmethod
+    def first(cls, n: int, r: int) -> Way:
+        """Before the first face, for n points of r coordinates."""
+        levels = (r - 1) * GRID_BITS + 1  # a side of 2^21 is halved while it is at least 4 wide: 20 times
+        return cls(
+            low=np.zeros((levels, r), np.int64),
+            high=np.zeros((levels, r), np.int64),
+            turn=np.zeros(levels, np.int64),
+            axis=np.zeros(levels, np.int64),
+            loose=np.zeros((levels, n), np.int64),
+            n_loose=np.zeros(levels, np.int64),
+            lost=np.zeros(levels, np.int64),
+            held=np.zeros((levels, 2 * n, 3), np.int64),
+            n_held=np.zeros(levels, np.int64),
+            is_loose=np.zeros(n, np.bool_),
+            spare=np.zeros(n, np.int64),
+            mixed=np.zeros(r, np.int64),
+            place=np.array([0, -1, 0, 0, 0], np.int64),
+        )
 
 
 @njit(cache=True)
@@ -216,43 +258,40 @@ def _lemma_value(cloud: Cloud, lemmas: Lemmas, which: int, low: np.ndarray, high
 
 
 @njit(cache=True)
-def walk(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas) -> tuple[int, int]:
-    """(OK, number of nodes), or (what is wrong, number of the node where it is)."""
+def _go_on(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, way: Way, budget: int) -> tuple[int, int]:
+    """Go on with a walk: (OK, number of nodes), (what is wrong, number of the node where it is), or (PAUSED, node) after `budget` points."""
     points, half_errors, weights = cloud.points, cloud.half_errors, cloud.weights
     n, r = points.shape
-    deepest = (r - 1) * GRID_BITS  # a side of 2^21 is halved while it is at least 4 wide: 20 times
-    low = np.zeros((deepest + 1, r), np.int64)
-    high = np.zeros((deepest + 1, r), np.int64)
-    turn = np.zeros(deepest + 1, np.int64)  # 0: not visited, 1 and 2: a half is next, 3: both halves done
-    axis = np.zeros(deepest + 1, np.int64)
-    loose = np.zeros((deepest + 1, n), np.int64)
-    n_loose = np.zeros(deepest + 1, np.int64)
-    lost = np.zeros(deepest + 1, np.int64)
-    held = np.zeros((deepest + 1, 2 * n, 3), np.int64)
-    n_held = np.zeros(deepest + 1, np.int64)
-    is_loose = np.zeros(n, np.bool_)
-    spare = np.zeros(n, np.int64)  # weight that no conflict uses
-    mixed = np.zeros(r, np.int64)
+    deepest = way.turn.shape[0] - 1
+    low, high, turn, loose, n_loose, lost, held, n_held = (
+        way.low, way.high, way.turn, way.loose, way.n_loose, way.lost, way.held, way.n_held
+    )  # fmt: skip
+    is_loose, spare = way.is_loose, way.spare
     everything, nothing = np.arange(n), np.zeros((0, 3), np.int64)
-    node = at_pair = at_leaf = 0
-    for face in range(2 * r):
-        level = 0
-        _face(face, low[0], high[0])
-        turn[0] = 0
+    face, level, node, at_pair, at_leaf = way.place
+    while face < 2 * r:
+        if level < 0:
+            level = 0
+            _face(face, low[0], high[0])
+            turn[0] = 0
         while level >= 0:
             if turn[level] == 3:
                 level -= 1
                 continue
             if turn[level] > 0:
-                _half(low, high, level, axis[level], turn[level] == 2)
+                _half(low, high, level, way.axis[level], turn[level] == 2)
                 turn[level] += 1
                 level += 1
                 turn[level] = 0
                 continue
+            if budget < 0:
+                way.place[:] = (face, level, node, at_pair, at_leaf)
+                return PAUSED, node
             if node >= stream.ops.shape[0] or at_pair + stream.counts[node] > stream.pairs.shape[0]:
                 return BAD_STREAM, node
             box_low, box_high = low[level], high[level]
             above = everything if level == 0 else loose[level - 1, : n_loose[level - 1]]
+            budget -= above.shape[0]
             more, n_loose[level] = _sort_out(
                 points, half_errors, weights, box_low, box_high, above, loose[level], is_loose, spare
             )
@@ -262,7 +301,7 @@ def walk(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas) -> tuple[int
             pairs = stream.pairs[at_pair : at_pair + stream.counts[node]]
             at_pair += stream.counts[node]
             code, n_held[level], gained = _add_conflicts(
-                cloud, pairs, box_low, box_high, is_loose, spare, held[level], count, mixed
+                cloud, pairs, box_low, box_high, is_loose, spare, held[level], count, way.mixed
             )
             if code != OK:
                 return code, node
@@ -281,12 +320,23 @@ def walk(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas) -> tuple[int
                 k = op - 1
                 if k >= r or box_high[k] - box_low[k] < 4 or level == deepest:
                     return BAD_AXIS, node - 1
-                axis[level] = k
+                way.axis[level] = k
                 turn[level] = 1
                 continue
             if bound < target:
                 return TOO_LOW, node - 1
             level -= 1
+        face += 1
     if node != stream.ops.shape[0] or at_pair != stream.pairs.shape[0] or at_leaf != stream.lemmas.shape[0]:
         return BAD_STREAM, node
     return OK, node
+
+
+def walk(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas) -> tuple[int, int]:
+    """(OK, number of nodes), or (what is wrong, number of the node where it is)."""
+    way = Way.first(*cloud.points.shape)
+    code = PAUSED
+    while code == PAUSED:
+        look()
+        code, node = _go_on(cloud, target, stream, lemmas, way, POINTS_A_LOOK)
+    return code, node

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, field, integer_rows, unpack, unpack_hex, whole
+from .patience import look
 from .problem import ExactProblem, ProofRows, Row, check_rows
 from .sums import least_sum
 
@@ -60,6 +61,7 @@ def _check_supports(
     n = len(vectors) - len(ends)
     found, at = [], 0
     for number, size in enumerate(sizes):
+        look()
         where = f"{within}support {number}"
         part, u = indices[at : at + size], multipliers[at : at + size]
         at += size
@@ -87,6 +89,7 @@ def _limits(problem: ExactProblem, rows: ProofRows) -> list[Row]:
             raise Rejected("limits", "a coefficient is negative, which this kind of proof does not cover")
         total: dict[tuple[Any, ...], Fraction] = {}
         for i, c in enumerate(coefficients):
+            look()
             key = (problem.y[i], *problem.X[i])
             total[key] = total.get(key, Fraction(0)) + c
         found.append(([total[(problem.y[i], *problem.X[i])] for i in rows.points], at_most))
@@ -143,6 +146,7 @@ def _check_tree(
     node = leaf = 0
     bound: int | None = None
     while pending:
+        look()
         point, how, take_back = pending.pop()
         if take_back:
             called[point] = 0
@@ -187,6 +191,7 @@ def _leaf_value(
         raise Rejected(where, "it names a support that does not exist")
     load = [0] * len(weights)
     for number, value in zip(ids, V, strict=True):
+        look()
         for i in members[number]:
             load[i] += value
     total = Fraction(sum(V))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, field, rational, rationals, whole, whole_list
+from .patience import look
 
 Row = tuple[list[Fraction], Fraction]
 """Coefficients and the end of a limit (at most) or of a side row (at least)."""
@@ -111,7 +112,10 @@ def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
     """The problem stated in the certificate about these data, whose hash must agree."""
     matrix, signs = read_data(content, X, y)
     stated = read_statement(content, *matrix.shape)
-    points = [[Fraction(value) for value in row] for row in matrix.tolist()]
+    points = []
+    for row in matrix.tolist():
+        look()
+        points.append([Fraction(value) for value in row])
     return ExactProblem(
         stated.costs, stated.margin, stated.intercept, stated.limits, stated.rows, points, [int(sign) for sign in signs]
     )
@@ -137,6 +141,7 @@ def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
         raise Rejected("upper", "the rule has an offset although the problem has none")
     wrong = []
     for i in range(problem.n):
+        look()
         margin = problem.y[i] * (sum((v * x for v, x in zip(w, problem.X[i], strict=True) if v), Fraction(0)) + b)
         wrong.append(margin < 1 if problem.margin else margin <= 0)
     for number, (coefficients, at_least) in enumerate(problem.rows):
@@ -175,6 +180,7 @@ def check_rows(lower: Any, problem: ExactProblem, *, cancel: bool) -> ProofRows:
     """
     mass: dict[tuple[Fraction, ...], dict[int, Fraction]] = {}
     for i in range(problem.n):
+        look()
         sides = mass.setdefault(tuple(problem.X[i]), {1: Fraction(0), -1: Fraction(0)})
         sides[problem.y[i]] += problem.costs[i]
     common = {point: min(sides.values()) if cancel else Fraction(0) for point, sides in mass.items()}
@@ -190,6 +196,7 @@ def check_rows(lower: Any, problem: ExactProblem, *, cancel: bool) -> ProofRows:
         raise Rejected("lower, weights", f"there are {len(weights)} for {len(points)} points")
     seen = set()
     for row, (i, weight) in enumerate(zip(points, weights, strict=True)):
+        look()
         if not 0 <= i < problem.n:
             raise Rejected(f"lower, point {row}", f"the data have no point {i}")
         point = tuple(problem.X[i])

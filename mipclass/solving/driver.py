@@ -26,6 +26,10 @@ SECOND_TRY_SECONDS = 10.0
 """Least time, in seconds, that the policy's next solver gets after one that ended in a numerical error with a point in hand. It
 gets at least as long as the solves before it took, so that an answer at hand never waits without end for a better one."""
 
+CHECK_OVERRUN, CHECK_SHARE = 0.5, 0.05
+"""The check of a certificate may end this many seconds, or this fraction of the limit, after the time limit: half of the overrun
+that a call may take at most (1 s or 10 %)."""
+
 
 def solve(
     problem: Any,
@@ -46,7 +50,8 @@ def solve(
     ----------
     problem : a Model, a Program, a Pyomo ConcreteModel or a cvxpy Problem.
     solver : a name from `solvers()`, or "auto".
-    time_limit : seconds over model building and solving; the incumbent is returned when they are used up.
+    time_limit : seconds for the whole call: building the model, search, certificate and check. The incumbent is returned when they
+        are used up. Kernels are compiled before the clock starts, once, which is announced.
     gap : relative gap at which a search may stop.
     seed, threads : for solvers that use them; one seed and one thread give the same answer again.
     warm_start : an earlier Result, or values by name.
@@ -155,7 +160,7 @@ def _run(problem: Problem, choice: Choice, run: Run, options: Mapping[str, Any] 
 
 
 def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: str) -> Result:
-    outcome, certified = _checked(problem, outcome)
+    outcome, certified = _checked(problem, outcome, run)
     values = outcome.values or {}
     extra = dict(outcome.extra)
     recounted = False
@@ -188,13 +193,26 @@ def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: 
     )
 
 
-def _checked(problem: Problem, outcome: Outcome) -> tuple[Outcome, bool]:
-    """The outcome, and whether its certificate is accepted. A rejected certificate takes claim, bound and optimality with it."""
+def _checked(problem: Problem, outcome: Outcome, run: Run) -> tuple[Outcome, bool]:
+    """The outcome, and whether its certificate is accepted. A rejected certificate takes claim, bound and optimality with it.
+
+    The check may go on for CHECK_OVERRUN after the time limit. One that is cut short or not begun is told in extra["unchecked"].
+    """
     if outcome.certificate is None:
         return outcome, False
-    from ..checker import check
+    from ..checker import UnfinishedError, check
 
-    verdict = check(outcome.certificate, problem)
+    limit = float("inf") if run.time_limit is None else run.time_limit + max(CHECK_OVERRUN, CHECK_SHARE * run.time_limit)
+
+    def is_over() -> bool:
+        return run.stop() is Status.INTERRUPTED or run.seconds() > limit
+
+    try:
+        verdict = check(outcome.certificate, problem, is_over)
+    except UnfinishedError:
+        why = "the time limit" if run.stop() is Status.TIME_LIMIT else "an interruption"
+        said = f"{why} left no time for the independent checker; mipclass.verify(result.certificate, X, y) checks the certificate"
+        return replace(outcome, extra={**outcome.extra, "unchecked": said}), False
     if verdict:
         return outcome, True
     is_claimed = outcome.status in (Status.OPTIMAL, Status.INFEASIBLE)

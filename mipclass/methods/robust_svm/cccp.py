@@ -79,6 +79,9 @@ def concave_convex(
             rounds += 1
             if np.array_equal(new, eta):
                 break
+            status = run.stop()
+            if status is not None:
+                break
             eta = new
             status = converge(descent, MultiplierBounds(-eta, C - eta), accuracy, run)
             m = descent.margins()

@@ -147,11 +147,12 @@ def approach(descent: Descent, box: MultiplierBounds, accuracy: float, run: Run)
 def converge(descent: Descent, box: MultiplierBounds, accuracy: float, run: Run) -> Status | None:
     """Move a into the box and to the optimum within it; returns why it stopped early, or None."""
     descent.clip(box)
-    done, status = descent.descend(box, descent.A_CALL), run.stop()
+    units = max(1, min(descent.A_CALL, CALL_COST // max(1, descent.cost)))
+    done, status = descent.descend(box, units), run.stop()
     if not done and status is None:
         descent.leap(box, accuracy, run.stop)
     while not done and status is None:
-        done, status = descent.descend(box, descent.A_CALL), run.stop()
+        done, status = descent.descend(box, units), run.stop()
     return None if done else status
 
 

@@ -13,7 +13,7 @@ from .kernels.operators import SignedGram
 from .kernels.partition import LEFT, MOVING, OUT, RIGHT, TIE_IN, TIE_OUT
 from .kernels.primal_dual import Waiting, correct
 from .local_optimality import MOST_TIES
-from .state import OutlierState, PathStalledError
+from .state import OutlierState, PathCutError, PathStalledError
 
 ROUNDS = 12  # of the primal-dual active set before the homotopy takes over; two or three are usual
 ROOM = 256  # points that may join the active set in these rounds; more make the primal-dual active set give up
@@ -123,6 +123,8 @@ def jump(state: OutlierState, j: int, change_sides: DSolver) -> None:
     while len(points):
         change_sides(state, points)
         rounds += 1
+        if state.stop() is not None:
+            raise PathCutError
         if rounds > limit:
             raise PathStalledError(f"more than {limit} points changed sides at one value of the parameter")
         points = next_ties(state, together=rounds <= TOGETHER)
@@ -160,6 +162,10 @@ def leave_cut_off(state: OutlierState, change_sides: DSolver) -> int:
                     jump(state, j, change_sides)
             if state.objective() < before - LEAST_FALL * abs(before):
                 return int(points[0])
+        except PathCutError:
+            state.restore_solution(saved)
+            state.p = levels
+            raise
         except PathStalledError:
             pass  # this choice of sides cannot be tried: the solution stays as it was
         state.restore_solution(saved)

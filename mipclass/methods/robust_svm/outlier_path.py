@@ -22,7 +22,7 @@ from .kernels.operators import SignedRows
 from .kernels.partition import LEFT, OUT, RIGHT, States
 from .local_optimality import SOLVED, local_optimality
 from .solution_path import Memory, OutlierPath, Parameter, difference
-from .state import OutlierState, PathStalledError
+from .state import OutlierState, PathCutError, PathStalledError
 from .svm_start import solve_svm
 from .tracer import Tracer
 
@@ -138,7 +138,7 @@ def _trace(
     form: RobustForm, run: Run, parameter: Parameter, d_step: str, start: Array | None, seed: int
 ) -> tuple[OutlierPath, Status | None]:
     """One attempt of `follow_path`, with random shifts of the levels from `seed`."""
-    state = OutlierState.at_zero(form.points.factorable, form.C, seed=seed)
+    state = OutlierState.at_zero(form.points.factorable, form.C, seed=seed, stop=run.stop)
     change_sides, restrict = _d_solver(d_step, state, run)
     path = OutlierPath(parameter, form.y, form.C)
     try:
@@ -188,7 +188,10 @@ def _leave_cut_off(path: OutlierPath, state: OutlierState, run: Run, change_side
     """Jump from the end of the path while a point at the cut-off is better on the other side; why it stopped early, or None."""
     while state.theta < 1.0:
         before = state.state.copy()
-        who = leave_cut_off(state, change_sides)
+        try:
+            who = leave_cut_off(state, change_sides)
+        except PathCutError:
+            return run.stop()
         if who < 0:
             break
         path.note = ""

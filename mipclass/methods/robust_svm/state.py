@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +17,9 @@ from .kernels.operators import Operator
 from .kernels.partition import EDGE, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels, States
 
 JITTER = 1e-10  # size of the random shifts of the levels 1 and s that separate tied points
-EVENTS_A_CALL = 2000  # changes of state per call of the kernel in a leg that has no budget
+# Changes of state per call of the kernel in a leg that has no budget; fewer where the multiplications of these would take more
+# than some tenths of a second. Between two calls the state asks whether to stop.
+EVENTS_A_CALL, CALL_COST = 2000, 200_000_000
 NO_LOG = Log.empty(0, 0)  # for legs that keep none; kernels do not write to it
 NO_POINTS, NO_RATES = np.empty(0, dtype=np.int64), np.empty(0)  # for legs that drive no multiplier
 MOST_SHIFTS = 3  # times that the levels are shifted in one leg that stalls
@@ -27,6 +30,14 @@ MOST_CHANGES, MORE_POINTS = 100, 100
 
 class PathStalledError(ArithmeticError):
     """A leg made no progress although the levels were shifted; the caller keeps the path found so far."""
+
+
+class PathCutError(Exception):
+    """A leg was left because the run has to stop; the multipliers are feasible, and the caller keeps the path found so far."""
+
+
+def never() -> None:
+    """The `stop` of a state without limits."""
 
 
 class LegEnd(NamedTuple):
@@ -54,6 +65,7 @@ class OutlierState:
     a, m, state : the solution.       p, q : the levels 1 and s of each point, shifted.     out_level : C theta.
     events : changes of state so far.   clock : that of the last leg, used again for the next.
     still : (n,) zeros, the rates of levels at rest.
+    stop : asked between two calls of the kernel; anything but None ends the leg with PathCutError.
     """
 
     operator: Operator
@@ -71,6 +83,7 @@ class OutlierState:
     jitter: float = JITTER
     events: int = 0
     clock: Clock = field(default_factory=lambda: Clock.at(0.0))
+    stop: Callable[[], object] = never
     still: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +91,9 @@ class OutlierState:
         self.still = np.zeros(len(self.a))
 
     @classmethod
-    def at_zero(cls, operator: Operator, C: Array, *, seed: int = 0) -> OutlierState:
+    def at_zero(
+        cls, operator: Operator, C: Array, *, seed: int = 0, stop: Callable[[], object] = never
+    ) -> OutlierState:
         """The state with a = 0, theta = 1 and no cut-off."""
         n = len(C)
         return cls(
@@ -92,6 +107,7 @@ class OutlierState:
             q=np.full(n, -np.inf),
             out_level=C.copy(),
             active_set=ActiveSet.empty(n),
+            stop=stop,
         )
 
     # ---- views -------------------------------------------------------------------------------------------------
@@ -155,6 +171,7 @@ class OutlierState:
             theta=self.theta,
             s=self.s,
             jitter=self.jitter,
+            stop=self.stop,
         )
 
     def adopt(self, part: OutlierState, names: Index, outside_margins: Array) -> None:
@@ -258,7 +275,7 @@ class OutlierState:
             still if dp is None else dp,
             still if dq is None else dq,
             t_end,
-            budget or EVENTS_A_CALL,
+            budget or max(1, min(EVENTS_A_CALL, CALL_COST // max(1, self.operator.matrix.size))),
         )
         clock = self.clock.reset(start)
         shifted, limit = 0, MOST_CHANGES * (len(self.a) + MORE_POINTS)
@@ -268,6 +285,8 @@ class OutlierState:
             code, who = follow(self.operator, self.solution, self.levels, self.active_set, leg, log, clock)
             self.events += int(clock.changes[0]) - changes
             changes = int(clock.changes[0])
+            if code not in (legs.FINISHED, legs.TIED) and self.stop() is not None:
+                raise PathCutError
             if changes > limit:
                 raise PathStalledError(f"more than {limit} changes of state in one leg")
             if code == legs.FACTOR_FULL:

@@ -12,7 +12,7 @@ from .dual_descent import approach, descent_on
 from .kernels.active_set import drop_last
 from .kernels.dual_coordinate import MultiplierBounds
 from .kernels.partition import EDGE, LEFT, RIGHT
-from .state import OutlierState
+from .state import OutlierState, PathCutError
 
 TOLERANCE = 1e-3  # projected gradient at which coordinate descent stops; the homotopy goes on from there
 ACCURACY = 1e-9  # relative gap and gradient of the interior point, which descent follows
@@ -34,7 +34,8 @@ def solve_svm(state: OutlierState, run: Run, start: Array | None = None) -> Stat
     else:
         status = run.stop()
         state.a = start.copy()
-    independent = drop_dependent(state)
+    independent = drop_dependent(state, run) if status is None else state.A
+    status = run.stop() if status is None else status
     state.recompute_margins()
     free = (state.a > 0) & (state.a < C)
     low = state.a <= 0
@@ -46,22 +47,28 @@ def solve_svm(state: OutlierState, run: Run, start: Array | None = None) -> Stat
     state.p = np.where(low & (state.m < levels), state.m - slack, levels)
     state.p = np.where(~low & ~free & (state.m > levels), state.m + slack, state.p)
     state.p[free] = state.m[free]
+    if status is not None:
+        return status
     if not np.array_equal(np.sort(independent), np.flatnonzero(free)):
         state.factorise(np.flatnonzero(free))
-    if status is None:
+    try:
         state.move_levels(levels, state.q)
-    return status
+    except PathCutError:
+        return run.stop()
+    return None
 
 
-def drop_dependent(state: OutlierState) -> Index:
+def drop_dependent(state: OutlierState, run: Run) -> Index:
     """Move free multipliers (0 < a < C) of dependent points along the null space of Q to a bound, keeping w as it is.
 
-    Afterwards the free points have a nonsingular Q, and its factor is in place; returns them.
+    Afterwards the free points have a nonsingular Q, and its factor is in place, unless the run had to stop; returns them.
     """
     operator = state.operator
     free = np.flatnonzero((state.a > 0) & (state.a < state.C))
     state.factorise(free[:0])
     for j in map(int, free):
+        if run.stop() is not None:
+            break
         k = len(state.A)
         state.reserve(k + 1)
         if operator.join(state.active_set, j) >= operator.dependent_below:

@@ -13,7 +13,7 @@ from .kernels import legs
 from .kernels.legs import Log
 from .kernels.partition import LEFT, TIE_IN
 from .solution_path import STATES, OutlierPath, Step
-from .state import OutlierState, PathStalledError
+from .state import OutlierState, PathCutError, PathStalledError
 from .working_set import SMALLEST, Batch
 
 REFRESH_EVERY = (
@@ -59,6 +59,8 @@ class Tracer:
             batch = Batch(self.state, self._size(), 2 * self.batch if self.path.parameter == "s" else 0)
             try:
                 finished = advance(batch, until)
+            except PathCutError:
+                finished = False
             except PathStalledError:
                 if len(batch.names) == len(self.state.a) and len(batch.checkpoints) == 1:
                     return Status.NUMERICAL_ERROR
