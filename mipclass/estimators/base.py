@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,29 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import Array
-from ..protocol.result import Result, Values
+from ..protocol.result import Result, Status, Values
+from ..protocol.run import Run, interruptible
+from ..solving.arguments import check_limits
+
+CUT_SHORT = (Status.TIME_LIMIT, Status.INTERRUPTED)
+"""How a solve ends that the user's limit or Ctrl-C cut short."""
+
+
+@contextmanager
+def limited(time_limit: float | None) -> Iterator[Run]:
+    """The run of a whole fit: its clock starts here, and Ctrl-C ends all solves inside."""
+    check_limits(time_limit, 0.0, 0, 1, None)
+    run = Run(time_limit=time_limit)
+    with interruptible(run):
+        yield run
+
+
+def as_part_of(result: Result, others: Iterator[Result] | list[Result]) -> Result:
+    """The result of a fit that made other solves too: when one of them was cut short, the fit was, whatever this solve claims."""
+    cut = next((other.status for other in others if other.status in CUT_SHORT), None)
+    if cut is None or result.status in CUT_SHORT:
+        return result
+    return replace(result, status=cut, claim="heuristic" if result.values else result.claim)
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):

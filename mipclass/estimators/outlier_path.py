@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,15 +18,31 @@ from ..methods.robust_svm.solution_path import OutlierPath
 from ..modelling.model import Model
 from ..models.robust_svm import check_C, robust_svm
 from ..models.rules import Kernel
-from ..protocol.result import Result
-from ..solving.driver import solve
-from .base import BinaryClassifier
+from ..protocol.result import Result, Status
+from ..protocol.run import Run
+from ..solving.driver import solve_within
+from .base import BinaryClassifier, as_part_of, limited
 from .splits import row_hashes, split
 
 MOST_DENSE_ENTRIES = 500_000_000  # 4 GB; the path works on dense rows or on the kernel matrix
 SAME_ERRORS = 1e-12  # sums of weighted errors that differ by no more are equal but for rounding
 BLOCK_ENTRIES = 1 << 22  # scores computed at once along a path: 32 MB
 BELOW_ALL_MARGINS = -1e300  # a finite cut-off that no margin reaches, for the plain SVM at the start of an s path
+
+
+class PathFit(NamedTuple):
+    """A path fitted to some rows at one C."""
+
+    model: Model
+    result: Result
+    rows: Positions
+    cost: float
+
+    @property
+    def path(self) -> OutlierPath:
+        """The path from the SVM to the value asked for."""
+        found: OutlierPath = self.result.extra["path"]
+        return found
 
 
 class OutlierPathSVC(BinaryClassifier):
@@ -47,7 +63,8 @@ class OutlierPathSVC(BinaryClassifier):
         Equal points always stay on one side of a split.
     refit : after selection, fit on all points; False keeps the solution of the training side ("validation" only).
     d_step : who solves the QPs at the jumps: "auto", "homotopy", "primal-dual" or a QP backend such as "osqp".
-    time_limit : seconds for each path, or None.   progress : a line on stderr.   random_state : seed of the split.
+    time_limit : seconds for the whole fit, or None; each path, the last one included, gets an equal part of what is left. A path
+        that is cut short offers the values that it reached.   progress : a line on stderr.   random_state : seed of the split.
 
     Attributes
     ----------
@@ -108,32 +125,47 @@ class OutlierPathSVC(BinaryClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutlierPathSVC:
         """Fit to points X (sparse ones are made dense) and labels y of two kinds; a weight of 2 counts like two equal points."""
-        X, y, weights = self._validate(X, y, sample_weight)
-        X = _dense(X)
-        costs = self._check(X)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        order = self._canonical_order(X, y)
-        training = order
-        self.validation_errors_: list[tuple[float, float, float]] | None = None
-        if isinstance(self.selection, str):
-            value, cost, training = self._choose(X, y, weights, order, costs, seed)
-        else:
-            value, cost = float(self.selection), costs[0]
-        self._fit_rows(X, y, weights, training, value, cost)
+        with limited(self.time_limit) as run:
+            X, y, weights = self._validate(X, y, sample_weight)
+            X = _dense(X)
+            costs = self._check(X)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            order = self._canonical_order(X, y)
+            training = order
+            self.validation_errors_: list[tuple[float, float, float]] | None = None
+            self._tried: list[PathFit] = []
+            if isinstance(self.selection, str):
+                value, cost, training = self._choose(X, y, weights, order, costs, seed, run)
+            else:
+                value, cost = float(self.selection), costs[0]
+            if self._tried and run.stop() is Status.INTERRUPTED:
+                last = self._tried[-1]  # where the interruption left the path
+            else:
+                last = self._solve(X, y, weights, training, value, cost, run, 1)
+            self._adopt(X, last)
+        del self._tried
         return self
 
     # ---- choosing ----------------------------------------------------------------------------------------------
 
     def _choose(
-        self, X: Any, y: Any, weights: Array, order: Positions, costs: list[float], seed: int
+        self, X: Any, y: Any, weights: Array, order: Positions, costs: list[float], seed: int, run: Run
     ) -> tuple[float, float, Positions]:
         """The parameter and C with the fewest weighted errors on points that were held out."""
         folds = self._folds(X, y, weights, order, seed)
         if not folds:  # too few distinct points to hold any out: stay at the plain SVM
             return (1.0 if self.path == "theta" else -np.inf), costs[0], order
         tried: list[tuple[float, float, float]] = []
+        left = len(costs) * len(folds) + 1  # paths, the last one on all points
         for cost in costs:
-            curves = [self._curve(X, y, weights, train, held, cost) for train, held in folds]
+            curves = []
+            for train, held in folds:
+                if self._tried and run.stop() is Status.INTERRUPTED:
+                    break
+                curves.append(self._curve(X, y, weights, train, held, cost, run, left))
+                left -= 1
+            if not curves:
+                break
             tried += [(cost, value, errors) for value, errors in _average(curves, falling=self.path == "theta")]
         self.validation_errors_ = tried
         fewest = min(errors for _, _, errors in tried)
@@ -167,13 +199,14 @@ class OutlierPathSVC(BinaryClassifier):
         ]
 
     def _curve(
-        self, X: Any, y: Any, weights: Array, train: Positions, held: Positions, cost: float
+        self, X: Any, y: Any, weights: Array, train: Positions, held: Positions, cost: float, run: Run, pieces: int
     ) -> tuple[Array, Array]:
-        """(values of the parameter, weighted errors on `held`) along the path fitted to `train`."""
+        """(values of the parameter, weighted errors on `held`) along the path fitted to `train`, one of so many left."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MipclassWarning)  # of candidates; the final fit may still warn
-            model, result = self._solve(X, y, weights, train, 0.0, cost)
-        path: OutlierPath = result.extra["path"]
+            fitted = self._solve(X, y, weights, train, 0.0, cost, run, pieces)
+        self._tried.append(fitted)
+        model, path = fitted.model, fitted.path
         rows = train[model.points.first]
         positive = y[held] == self.classes_[1]
         signs = np.where(positive, 1.0, -1.0)
@@ -190,17 +223,15 @@ class OutlierPathSVC(BinaryClassifier):
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
-    def _fit_rows(self, X: Any, y: Any, weights: Array, rows: Positions, value: float, cost: float) -> None:
-        """Fit to `rows` with the parameter at `value`, and set the fitted attributes."""
-        if self.path == "s" and not np.isfinite(value):
-            value = BELOW_ALL_MARGINS
-        model, result = self._solve(X, y, weights, rows, value, cost)
-        self.result_ = result
-        self.path_: OutlierPath = result.extra["path"]
-        self.C_ = cost
+    def _adopt(self, X: Any, fitted: PathFit) -> None:
+        """Set the fitted attributes from the last path."""
+        model, result, rows = fitted.model, fitted.result, fitted.rows
+        self.result_ = as_part_of(result, [other.result for other in self._tried])
+        self.path_: OutlierPath = fitted.path
+        self.C_ = fitted.cost
         self.theta_, self.s_ = float(self.path_.theta[-1]), float(self.path_.s[-1])
         self.path_rows_ = rows[model.points.first]
-        self.outliers_ = np.zeros(len(y), dtype=bool)
+        self.outliers_ = np.zeros(len(X), dtype=bool)
         self.outliers_[rows] = result.extra["outliers"]
         coefficients = self.path_.y * result.extra["alpha"]
         used = np.flatnonzero(coefficients)
@@ -214,9 +245,11 @@ class OutlierPathSVC(BinaryClassifier):
             self._support_points = X[self.support_]
 
     def _solve(
-        self, X: Any, y: Any, weights: Array, rows: Positions, value: float, cost: float
-    ) -> tuple[Model, Result]:
-        """The robust SVM of some rows, and its path to `value` of the moving parameter."""
+        self, X: Any, y: Any, weights: Array, rows: Positions, value: float, cost: float, run: Run, pieces: int
+    ) -> PathFit:
+        """The robust SVM of some rows, and its path to `value` of the moving parameter, as one of so many paths left."""
+        if self.path == "s" and not np.isfinite(value):
+            value = BELOW_ALL_MARGINS
         theta, s = (value, 0.0) if self.path == "theta" else (0.0, value)
         part = X[np.ix_(rows, rows)] if self.kernel == "precomputed" else X[rows]
         how: dict[str, Any] = {"intercept": "penalised" if self.fit_intercept else False}
@@ -225,14 +258,15 @@ class OutlierPathSVC(BinaryClassifier):
         model = robust_svm(
             part, y[rows], cost, theta, s, sample_weight=weights[rows], pos_label=self.classes_[1], **how
         )
-        result = solve(
+        result = solve_within(
+            run,
             model,
             "outlier-path",
-            time_limit=self.time_limit,
+            pieces=pieces,
             progress=self.progress,
             options={"path": self.path, "d_step": self.d_step},
         )
-        return model, result
+        return PathFit(model, result, rows, cost)
 
     def _rule(self) -> Kernel:
         """The kernel, with 1 added for a penalised offset."""

@@ -13,8 +13,9 @@ from ..errors import InvalidInputError
 from ..models.polyhedral import polyhedral
 from ..models.rules import Polyhedron
 from ..protocol.result import Result
-from ..solving.driver import solve
-from .base import BinaryClassifier
+from ..protocol.run import Run
+from ..solving.driver import solve_within
+from .base import BinaryClassifier, as_part_of, limited
 
 
 class PolyhedralClassifier(BinaryClassifier):
@@ -32,7 +33,7 @@ class PolyhedralClassifier(BinaryClassifier):
     class_weight : factors of the two class averages by label, or None. "balanced" is None: averages are balanced.
     solver : "slp", or a backend for the exact mixed-integer model ("scip"; "highs" if l1 > 0).
     options : the solver's own options, e.g. {"rounds": 100} or {"variant": "paper"} for slp.
-    time_limit : seconds a solve, or None.
+    time_limit : seconds for the whole fit, or None; with inside="auto" half of them for each class.
     random_state : seed of the search; None is 0, so that fits are reproducible.
 
     Attributes
@@ -83,10 +84,16 @@ class PolyhedralClassifier(BinaryClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolyhedralClassifier:
         """Find the hyperplanes."""
-        X, y, weights = self._validate(X, y, sample_weight)
-        found = {label: self._solve(X, y, weights, label) for label in self._candidates()}
+        with limited(self.time_limit) as run:
+            X, y, weights = self._validate(X, y, sample_weight)
+            candidates = self._candidates()
+            found = {
+                label: self._solve(X, y, weights, label, run, len(candidates) - k) for k, label in enumerate(candidates)
+            }
         self.inside_ = min(found, key=lambda label: _objective(found[label]))
         self.result_ = found[self.inside_]
+        if self.result_.objective != 0.0:  # which nothing undercuts
+            self.result_ = as_part_of(self.result_, list(found.values()))
         if not self.result_.values:
             raise InvalidInputError(
                 f"solver {self.solver!r} ended with status {self.result_.status} and without hyperplanes; give it more "
@@ -108,7 +115,8 @@ class PolyhedralClassifier(BinaryClassifier):
             )
         return [self.inside]
 
-    def _solve(self, X: Array, y: NDArray[Any], weights: Array, inside: Any) -> Result:
+    def _solve(self, X: Array, y: NDArray[Any], weights: Array, inside: Any, run: Run, pieces: int) -> Result:
+        """The polyhedron round the class `inside`, as the next of so many solves that are left."""
         same = isinstance(self.class_weight, str) and self.class_weight == "balanced"
         problem = polyhedral(
             X,
@@ -121,7 +129,7 @@ class PolyhedralClassifier(BinaryClassifier):
             feature_names=getattr(self, "feature_names_in_", None),
         )
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        return solve(problem, self.solver, time_limit=self.time_limit, seed=seed, options=self.options)
+        return solve_within(run, problem, self.solver, pieces=pieces, seed=seed, options=self.options)
 
     def _positive_is_inside(self) -> bool:
         return bool(self.inside_ == self.classes_[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from ..checks import is_number
 from ..errors import InvalidInputError
 from ..modelling.model import Model
 from ..models.outlier_svm import outlier_svm
-from ..protocol.result import Result
-from ..solving.driver import solve
-from .base import LinearClassifier
+from ..protocol.result import Claim, Result, Status
+from ..protocol.run import Run
+from ..solving.driver import solve_within
+from .base import LinearClassifier, limited
 
 Fraction = float | Mapping[Any, float]
 """A share of all points, or one for each label."""
@@ -52,7 +54,7 @@ class RGDTreeSVC(LinearClassifier):
     reselect : with C, leave out anew the points that lie worst to the soft margin, as many as the tree left out (of each
         class, for a mapping), and fit again, until they stay the same.
     keep_tree : hand back the trees as a networkx DiGraph in `tree_`.
-    time_limit : seconds, or None. progress : a line on stderr. random_state : seed.
+    time_limit : seconds for the whole fit, or None; with C half of them for the tree. progress : a line on stderr. random_state : seed.
 
     Attributes
     ----------
@@ -115,6 +117,10 @@ class RGDTreeSVC(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RGDTreeSVC:
         """Fit to points X and labels y of two kinds; a weight of 2 counts like two equal points."""
+        with limited(self.time_limit) as run:
+            return self._fit(X, y, sample_weight, run)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, run: Run) -> RGDTreeSVC:
         X, y, weights = self._validate(X, y, sample_weight)
         _check_fraction(self.outlier_fraction)
         if self.C is not None and not self.C > 0:
@@ -122,20 +128,27 @@ class RGDTreeSVC(LinearClassifier):
         if self.reselect and self.C is None:
             raise InvalidInputError("reselect=True chooses outliers by the soft margin; give its C, e.g. C=1.0.")
         model = outlier_svm(X, y, _share(self.outlier_fraction), sample_weight=weights)
-        self.result_ = _solve(self, model)
+        self.result_ = _solve(self, model, run, 1 if self.C is None else 2)
         extra = self.result_.extra
         _set_slab(self, extra, len(y))
         if self.C is not None:
-            self._fit_soft(X, y, weights)
-        elif self.result_.values:
+            before = stopped = run.stop()
+            if before is None:
+                stopped = self._fit_soft(X, y, weights, run)
+            if stopped is not None:
+                claim: Claim = "heuristic" if self.result_.values else "none"
+                self.result_ = replace(self.result_, status=stopped, claim=claim)
+            if before is None:
+                return self
+        if self.result_.values:
             self._set_rule(self.result_.values)
         else:
             a, c = extra["faces"]
             self._set_rule({"w": extra["direction"], "b": -(a + c) / 2})
         return self
 
-    def _fit_soft(self, X: Any, y: Any, weights: Array) -> None:
-        """The soft margin on the points that stay; with `reselect` until the points that are left out repeat."""
+    def _fit_soft(self, X: Any, y: Any, weights: Array, run: Run) -> Status | None:
+        """The soft margin on the points that stay; with `reselect` until the points that are left out repeat. Why it stopped early."""
         groups = (
             [y == label for label in self.classes_]
             if isinstance(self.outlier_fraction, Mapping)
@@ -149,14 +162,17 @@ class RGDTreeSVC(LinearClassifier):
             self.coef_, self.intercept_ = soft.coef_, np.atleast_1d(soft.intercept_)
             seen.add(self.outliers_.tobytes())
             if not self.reselect:
-                return
+                return None
             margins = self._signs(y) * soft.decision_function(X)
             worst = np.zeros(len(y), dtype=bool)
             for group, total in zip(groups, leave, strict=True):
                 order = np.flatnonzero(group)[np.argsort(margins[group], kind="stable")]
                 worst[order[np.cumsum(weights[order]) <= total * (1.0 + WEIGHT_ROUNDING)]] = True
             if worst.tobytes() in seen or len(np.unique(y[~worst])) < 2:
-                return
+                return None
+            stopped = run.stop()
+            if stopped is not None:
+                return stopped
             self.outliers_ = worst
 
 
@@ -213,12 +229,16 @@ class RGDTreeOneClass(OutlierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RGDTreeOneClass:
         """Fit to points X; y is ignored."""
+        with limited(self.time_limit) as run:
+            return self._fit(X, sample_weight, run)
+
+    def _fit(self, X: Any, sample_weight: Any, run: Run) -> RGDTreeOneClass:
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.outlier_fraction, Mapping):
             raise InvalidInputError("outlier_fraction must be one number for one class; got a mapping.")
         _check_fraction(self.outlier_fraction)
-        self.result_ = _solve(self, outlier_svm(X, None, _share(self.outlier_fraction), sample_weight=weights))
+        self.result_ = _solve(self, outlier_svm(X, None, _share(self.outlier_fraction), sample_weight=weights), run, 1)
         extra = self.result_.extra
         _set_slab(self, extra, X.shape[0])
         self.coef_ = np.asarray(extra["direction"]).reshape(1, -1)
@@ -262,8 +282,8 @@ def _share(fraction: Any) -> Any:
     return {k: float(v) for k, v in fraction.items()} if isinstance(fraction, Mapping) else float(fraction)
 
 
-def _solve(estimator: RGDTreeSVC | RGDTreeOneClass, model: Model) -> Result:
-    """Solve the model by rgd-tree with the estimator's parameters as options."""
+def _solve(estimator: RGDTreeSVC | RGDTreeOneClass, model: Model, run: Run, pieces: int) -> Result:
+    """Solve the model by rgd-tree with the estimator's parameters as options, in one of so many equal parts of the time left."""
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     options = {
         "height": estimator.height,
@@ -276,14 +296,7 @@ def _solve(estimator: RGDTreeSVC | RGDTreeOneClass, model: Model) -> Result:
         "polish": estimator.polish,
         "tree": estimator.keep_tree,
     }
-    return solve(
-        model,
-        "rgd-tree",
-        seed=seed,
-        options=options,
-        time_limit=estimator.time_limit,
-        progress=estimator.progress,
-    )
+    return solve_within(run, model, "rgd-tree", pieces=pieces, seed=seed, options=options, progress=estimator.progress)
 
 
 def _set_slab(estimator: RGDTreeSVC | RGDTreeOneClass, extra: Mapping[str, Any], n: int) -> None:

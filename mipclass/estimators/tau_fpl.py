@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,9 @@ from ..modelling.problem import Problem
 from ..modelling.row_blocks import is_lazy, row_blocks
 from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
 from ..protocol.result import Result
-from ..solving.driver import solve
-from .base import BinaryClassifier
+from ..protocol.run import Run
+from ..solving.driver import solve_within
+from .base import BinaryClassifier, as_part_of, limited
 from .splits import merge, row_hashes, split
 
 MERGE_ROWS = 10_000
@@ -35,9 +37,6 @@ MERGE_ROWS = 10_000
 
 BOOTSTRAP_SHARE = 0.632
 """Share of the distinct points that a bootstrap sample holds on average: 1 - 1/e."""
-
-LEAST_SECONDS = 1e-3
-"""Time limit of a ranking problem when the fit's own time is used up: a solve needs a positive one."""
 
 
 class Ranked(NamedTuple):
@@ -56,7 +55,9 @@ class RankingTask(NamedTuple):
     y_pm1: Array
     weights: Array
     base_seed: int
-    deadline: float
+    run: Run | None
+    """The run of the whole fit; None on a worker, which shares no clock with it but the time of day `until`."""
+    until: float
 
 
 class TauFPLClassifier(BinaryClassifier):
@@ -149,7 +150,10 @@ class TauFPLClassifier(BinaryClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TauFPLClassifier:
         """Learn the score and its threshold. `sample_weight`: integer weights equal repetition, zero equals removal."""
         self._check_parameters()
-        started = time.perf_counter()
+        with limited(self.time_limit) as run:
+            return self._fit(X, y, sample_weight, run)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, run: Run) -> TauFPLClassifier:
         if self.kernel == "linear" and _read_in_blocks(X):
             X, y, weights = self._validate_blocks(X, y, sample_weight)
         else:
@@ -165,8 +169,7 @@ class TauFPLClassifier(BinaryClassifier):
         if gram is not None and (weights != np.round(weights)).any():
             raise ValueError(f"kernel={self.kernel!r} takes whole-number weights only; kernel='linear' takes any.")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        limit = np.inf if self.time_limit is None else started + self.time_limit
-        self._choose(RankingTask(X, gram, y_pm1, weights, seed, limit))
+        self._choose(RankingTask(X, gram, y_pm1, weights, seed, run, time.time() + run.seconds_left()))
         return self
 
     def _choose(self, task: RankingTask) -> None:
@@ -214,7 +217,10 @@ class TauFPLClassifier(BinaryClassifier):
             return self._fit_train(task)
         rounds = self._run_rounds(task, kept, hashes, labels)
         self.results_ = [ranked.result for ranked, _ in rounds]
-        self.result_ = self.results_[-1]
+        self.result_ = as_part_of(self.results_[-1], self.results_)
+        stopped = None if task.run is None else task.run.stop()
+        if len(rounds) < self.n_rounds and stopped is not None:
+            self.result_ = replace(self.result_, status=stopped, claim="heuristic")
         used = [(ranked, b) for ranked, b in rounds if ranked.norm > 0.0]
         if not used:  # every round collapsed to w = 0, and said so
             self.guarantee_ = "nothing is called positive: the ranking collapsed to w = 0 in every round"
@@ -229,22 +235,25 @@ class TauFPLClassifier(BinaryClassifier):
     def _run_rounds(
         self, task: RankingTask, kept: NDArray[np.intp], hashes: NDArray[np.uint64], labels: Array
     ) -> list[tuple[Ranked, float]]:
+        run = task.run
+
         def one(r: int) -> tuple[Ranked, float]:
-            first, rest = split(hashes, labels, BOOTSTRAP_SHARE, task.base_seed + r)
-            inside = np.zeros(len(task.weights))
-            inside[kept[first]] = task.weights[kept[first]]
-            ranked = self._rank(task, inside, r)
-            out = kept[rest][task.y_pm1[kept[rest]] < 0]
-            scores = self._train_scores(task, ranked.weights)
-            return ranked, clear_of_rounding(rank_threshold(scores[out], self.tau, task.weights[out]), scores)
+            first, rest = split(hashes, labels, BOOTSTRAP_SHARE, here.base_seed + r)
+            inside = np.zeros(len(here.weights))
+            inside[kept[first]] = here.weights[kept[first]]
+            ranked = self._rank(here, inside, r)
+            out = kept[rest][here.y_pm1[kept[rest]] < 0]
+            scores = self._train_scores(here, ranked.weights)
+            return ranked, clear_of_rounding(rank_threshold(scores[out], self.tau, here.weights[out]), scores)
 
         if self.n_jobs not in (None, 1):
             from joblib import Parallel, delayed
 
+            here = task._replace(run=None)
             return list(Parallel(n_jobs=self.n_jobs)(delayed(one)(r) for r in range(self.n_rounds)))
-        rounds: list[tuple[Ranked, float]] = []
+        here, rounds = task, list[tuple[Ranked, float]]()
         for r in range(self.n_rounds):
-            if rounds and time.perf_counter() >= task.deadline:
+            if rounds and run is not None and run.stop() is not None:
                 break
             rounds.append(one(r))
         return rounds
@@ -273,7 +282,6 @@ class TauFPLClassifier(BinaryClassifier):
     def _rank(self, task: RankingTask, weights: Array, r: int) -> Ranked:
         """Solve the ranking problem on the points of positive weight."""
         tau = self.tau if self.ranking_tau is None else self.ranking_tau
-        left = None if np.isinf(task.deadline) else max(LEAST_SECONDS, task.deadline - time.perf_counter())
         inside = np.repeat(np.arange(len(weights)), weights.astype(np.intp)) if task.gram is not None else None
         problem: Problem
         if task.gram is not None and inside is not None:
@@ -284,12 +292,15 @@ class TauFPLClassifier(BinaryClassifier):
             problem = BlockedRanking.build(task.X, task.y_pm1, weights, tau, self.R)
         else:
             problem = tau_fpl(task.X, task.y_pm1, tau, self.R, sample_weight=weights)
-        result = solve(
+        run = task.run
+        if run is None:
+            run = Run(time_limit=None if np.isinf(task.until) else max(0.0, task.until - time.time()))
+        result = solve_within(
+            run,
             problem,
             "fista" if task.gram is not None else self.solver,
             gap=self.tolerance,
             seed=task.base_seed + r,
-            time_limit=left,
             options={"max_iterations": self.max_iter},
         )
         if task.gram is None or inside is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 
 from ..checks import is_whole_number
@@ -16,10 +17,9 @@ from ..modelling.model import Model
 from ..models.zero_one import zero_one
 from ..protocol.result import Result
 from ..protocol.run import Run
-from ..solving.arguments import check_limits
-from ..solving.driver import solve_with_effort
+from ..solving.driver import solve_within
 from ..solving.policy import Effort
-from .base import LinearClassifier
+from .base import LinearClassifier, as_part_of, limited
 
 
 class ZeroOneClassifier(LinearClassifier):
@@ -39,7 +39,7 @@ class ZeroOneClassifier(LinearClassifier):
     subject_to : side constraints, such as models.FalsePositiveRate(at_most=0.05), for solvers that take them.
     class_weight : weights of errors by class: a mapping, "balanced" or None.
     options : options of the solver by name.
-    time_limit : seconds, or None. gap : relative gap at which a proving solver may stop.
+    time_limit : seconds for the whole fit, all restarts included, or None. gap : relative gap at which a proving solver may stop.
     progress : a line on stderr. random_state : seed; one seed gives one rule.
 
     Attributes
@@ -89,6 +89,10 @@ class ZeroOneClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroOneClassifier:
         """Fit to points X (dense or CSR) and labels y of two kinds; a weight of 2 counts like two equal points."""
+        with limited(self.time_limit) as run:
+            return self._fit(X, y, sample_weight, run)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, run: Run) -> ZeroOneClassifier:
         X, y, weights = self._validate(X, y, sample_weight)
         if not is_whole_number(self.n_restarts) or self.n_restarts < 1:
             raise InvalidInputError(f"n_restarts must be a whole number >= 1; got {self.n_restarts!r}.")
@@ -102,8 +106,10 @@ class ZeroOneClassifier(LinearClassifier):
             pos_label=self.classes_[1],
         )
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_restarts)
-        results = Parallel(n_jobs=self.n_jobs)(delayed(self._solve)(problem, int(seed)) for seed in seeds)
+        results = self._solve_all(problem, [int(seed) for seed in seeds], run)
         self.result_ = best_of(results)
+        if self.result_.claim != "proven":
+            self.result_ = as_part_of(self.result_, results)
         if not self.result_.values:
             raise InvalidInputError(
                 f"solver {self.result_.solver!r} found no rule: {self.result_.status}. Loosen subject_to, raise time_limit, or see "
@@ -114,11 +120,43 @@ class ZeroOneClassifier(LinearClassifier):
         self.bound_ = self.result_.bound
         return self
 
-    def _solve(self, problem: Model, seed: int) -> Result:
-        check_limits(self.time_limit, self.gap, seed, 1, None)
-        run = Run(time_limit=self.time_limit, gap=self.gap, seed=seed, progress=self.progress)
+    def _solve_all(self, problem: Model, seeds: list[int], run: Run) -> list[Result]:
+        """One result per seed, one after the other or on workers; those that an interruption leaves no time for are left out."""
+        workers = min(effective_n_jobs(self.n_jobs), len(seeds))
+        if workers > 1:
+            rounds = -(-len(seeds) // workers)
+            until = time.time() + run.seconds_left()
+            # Workers share no clock but the time of day; each restart gets the same part of what is left when it starts.
+            jobs = (delayed(self._solve_remote)(problem, s, until, rounds - k // workers) for k, s in enumerate(seeds))
+            found: list[Result] = Parallel(n_jobs=self.n_jobs)(jobs)
+            return found
+        results: list[Result] = []
+        for k, seed in enumerate(seeds):
+            if results and run.stop() is not None:
+                break
+            results.append(self._solve(problem, seed, run, len(seeds) - k))
+        return results
+
+    def _solve_remote(self, problem: Model, seed: int, until: float, pieces: int) -> Result:
+        """One restart on a worker, as one of so many that it still has to make before the time of day `until`."""
+        with limited(None) as run:
+            run.time_limit = None if until == np.inf else max(0.0, until - time.time())
+            return self._solve(problem, seed, run, pieces)
+
+    def _solve(self, problem: Model, seed: int, run: Run, pieces: int) -> Result:
+        """One restart, as the next of so many that are left."""
         effort = Effort.SECOND if self.time_limit is None else Effort.PROOF
-        return solve_with_effort(problem, self.solver, effort, run, self.options)
+        return solve_within(
+            run,
+            problem,
+            self.solver,
+            pieces=pieces,
+            effort=effort,
+            gap=self.gap,
+            seed=seed,
+            progress=self.progress,
+            options=self.options,
+        )
 
 
 def best_of(results: Sequence[Result]) -> Result:

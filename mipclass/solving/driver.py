@@ -76,6 +76,24 @@ def solve(
     return solve_with_effort(as_problem(problem), solver, Effort.PROOF, run, options)
 
 
+def solve_within(
+    outer: Run,
+    problem: Any,
+    solver: str = "auto",
+    *,
+    pieces: int = 1,
+    effort: Effort = Effort.PROOF,
+    gap: float = 0.0,
+    seed: int = 0,
+    progress: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> Result:
+    """`solve` as the next of so many pieces of work that are left of another run: within an equal part of the time that is left."""
+    check_limits(None, gap, seed, 1, None)
+    run = outer.inner(time_limit=outer.seconds_left() / pieces, gap=gap, seed=seed, progress=progress)
+    return solve_with_effort(as_problem(problem), solver, effort, run, options)
+
+
 def solve_with_effort(
     problem: Problem, solver: str, effort: Effort, run: Run, options: Mapping[str, Any] | None = None
 ) -> Result:
@@ -202,7 +220,9 @@ def _checked(problem: Problem, outcome: Outcome, run: Run) -> tuple[Outcome, boo
         return outcome, False
     from ..checker import UnfinishedError, check
 
-    limit = float("inf") if run.time_limit is None else run.time_limit + max(CHECK_OVERRUN, CHECK_SHARE * run.time_limit)
+    limit = (
+        float("inf") if run.time_limit is None else run.time_limit + max(CHECK_OVERRUN, CHECK_SHARE * run.time_limit)
+    )
 
     def is_over() -> bool:
         return run.stop() is Status.INTERRUPTED or run.seconds() > limit

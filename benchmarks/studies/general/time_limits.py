@@ -9,14 +9,13 @@ Run: python -m benchmarks.studies.general.time_limits
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import mipclass
-from benchmarks.harness import Case, Results, Study, table
 from benchmarks.studies.general.solvers import kernel_dual, regularised_zero_one
 from mipclass import models
 from mipclass.modelling.program import Program
@@ -84,9 +83,12 @@ METHODS: Mapping[str, Work] = {
     "slp as printed, 5000 x 20": _model(
         lambda: models.polyhedral(*overlapping(5_000, 20), 3), "slp", options={"variant": "paper"}
     ),
-    "outlier-path, 20000 x 20": _model(lambda: models.robust_svm(*overlapping(20_000, 20), 1.0, 0.0, 0.0), "outlier-path"),
+    "outlier-path, 20000 x 20": _model(
+        lambda: models.robust_svm(*overlapping(20_000, 20), 1.0, 0.0, 0.0), "outlier-path"
+    ),
     "outlier-path, 4000 x 10, RBF": _model(
-        lambda: models.robust_svm(*overlapping(4_000, 10), 1.0, 0.0, 0.0, kernel=models.Kernel("rbf", 0.1)), "outlier-path"
+        lambda: models.robust_svm(*overlapping(4_000, 10), 1.0, 0.0, 0.0, kernel=models.Kernel("rbf", 0.1)),
+        "outlier-path",
     ),
     "cccp, 100000 x 50": _model(lambda: models.robust_svm(*overlapping(100_000, 50), 1.0, 0.0, 0.0), "cccp"),
     "cccp, 4000 x 10, RBF": _model(
@@ -118,13 +120,19 @@ def long_lp(n: int) -> Program:
 
 
 BACKENDS: Mapping[str, Work] = {
-    **{f"{name}, market split": _model(hard_mip, name) for name in ("highs", "scip", "pyomo:highs", "cvxpy:HIGHS", "cvxpy:SCIP")},
+    **{
+        f"{name}, market split": _model(hard_mip, name)
+        for name in ("highs", "scip", "pyomo:highs", "cvxpy:HIGHS", "cvxpy:SCIP")
+    },
     **{
         f"{name}, QP of 4000": _model(lambda: kernel_dual(4000), name)
         for name in ("highs", "osqp", "piqp", "cvxpy:CLARABEL", "cvxpy:OSQP", "pyomo:highs")
     },
     **{f"{name}, MIQP of 80": _model(lambda: regularised_zero_one(80), name) for name in ("highs", "scip")},
-    **{f"{name}, LP of 20000 x 200": _model(lambda: long_lp(20_000), name) for name in ("highs", "scip", "cvxpy:CLARABEL")},
+    **{
+        f"{name}, LP of 20000 x 200": _model(lambda: long_lp(20_000), name)
+        for name in ("highs", "scip", "cvxpy:CLARABEL")
+    },
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ...errors import MipclassWarning
 from ...modelling.problem import Problem
 from ...models.rules import not_positive_semidefinite
 from ...protocol.options import Option, Options, one_of
-from ...protocol.result import Claim, Outcome, Status
+from ...protocol.result import Claim, Outcome, Status, Values
 from ...protocol.run import Run
 from ..base import Method, Refusal
 from .conditional_qp import by_backend
@@ -48,7 +48,8 @@ class OutlierPathMethod(Method[RobustForm]):
     Starts at the SVM and follows local solutions while theta falls from 1 (with s fixed) or s rises from the smallest margin
     (with theta fixed) to the values asked for. extra["path"] is the OutlierPath. extra["violation"] is the largest violation
     of the conditions for a local optimum, recomputed from the data, relative to 1 + sum_j |Q_ij alpha_j|;
-    extra["absolute_violation"] is the largest absolute violation, at the end and at the SVM where the path starts.
+    extra["absolute_violation"] is the largest absolute violation, at the end and at the SVM where the path starts. Both are None
+    when a limit ended the path or left no time for the check.
     """
 
     name: ClassVar[str] = "outlier-path"
@@ -74,16 +75,14 @@ class OutlierPathMethod(Method[RobustForm]):
         values = form.values(alpha)
         # At theta = 1 the loss treats all points alike.
         outliers = form.of_all_points(path.outliers(-1) & (form.theta < 1.0))
-        model, operator, C, theta, s = form.model, form.points.factorable, form.C, form.theta, form.s
-        margins = model.margins(values)[model.points.first]
-        check = local_optimality(alpha, margins, C, theta, s, scale=operator.margin_scale(alpha))
-        absolute = local_optimality(alpha, margins, C, theta, s, rows=operator.matrix)
-        svm = path.alpha(0)
-        blur = max(absolute.violation, local_optimality(svm, operator.margins(svm), C, 1.0, 0.0).violation)
-        _warn_of_scale(status, blur if path.complete else 0.0)
-        exact = path.complete and check.violation <= CLAIMED and blur <= BLURRED and absolute.tie_violation <= SOLVED
-        claim: Claim = ("proven" if theta == 1.0 else "local") if exact else "heuristic"
-        objective = float(model.recount(values))
+        check = _check_of_end(form, path, values, run) if path.complete else None
+        if check is None and status is None:
+            status = run.stop()
+        _warn_of_scale(status, 0.0 if check is None else check.blur)
+        claim: Claim = "heuristic"
+        if check is not None and check.holds:
+            claim = "proven" if form.theta == 1.0 else "local"
+        objective = float(form.model.recount(values))
         return Outcome(
             status=status or Status.OPTIMAL,
             claim=claim,
@@ -96,10 +95,32 @@ class OutlierPathMethod(Method[RobustForm]):
                 "path": path,
                 "outliers": outliers,
                 "alpha": alpha,
-                "violation": check.violation,
-                "absolute_violation": blur,
+                "violation": None if check is None else check.violation,
+                "absolute_violation": None if check is None else check.blur,
             },
         )
+
+
+class EndCheck(NamedTuple):
+    """The conditions at the end of a path: relative and absolute violation, and whether they hold."""
+
+    violation: float
+    blur: float
+    holds: bool
+
+
+def _check_of_end(form: RobustForm, path: OutlierPath, values: Values, run: Run) -> EndCheck | None:
+    """The optimality conditions recomputed from the data; None when the run has to stop first."""
+    model, operator, C, theta, s = form.model, form.points.factorable, form.C, form.theta, form.s
+    alpha, svm = path.alpha(-1), path.alpha(0)
+    scale = operator.margin_scale(alpha, run.stop)
+    if scale is None:
+        return None
+    margins = model.margins(values)[model.points.first]
+    violation = local_optimality(alpha, margins, C, theta, s, scale=scale).violation
+    absolute = local_optimality(alpha, margins, C, theta, s, rows=operator.matrix)
+    blur = max(absolute.violation, local_optimality(svm, operator.margins(svm), C, 1.0, 0.0).violation)
+    return EndCheck(violation, blur, violation <= CLAIMED and blur <= BLURRED and absolute.tie_violation <= SOLVED)
 
 
 def _warn_of_scale(status: Status | None, blur: float) -> None:

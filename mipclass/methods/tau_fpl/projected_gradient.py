@@ -147,7 +147,11 @@ def train_dual(
     while True:
         t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum_t * momentum_t))
         base = here.beyond(before, (momentum_t - 1.0) / t_next)
-        after, L = _step(dual, base, L)
+        step = _step(dual, base, L, run)
+        if step is None:
+            best.status = run.stop()
+            break
+        after, L = step
         value_after = dual.value(after)
         settled = paper_epsilon is not None and abs(value_after - value) <= paper_epsilon
         if value_after > value and momentum_t > 1.0:  # restart: momentum has overshot
@@ -171,8 +175,8 @@ def train_dual(
     return best
 
 
-def _step(dual: Dual, base: DualPoint, L: float) -> tuple[DualPoint, float]:
-    """A projected gradient step with the smallest L = previous / SHRINK * GROW^i whose quadratic model lies above g."""
+def _step(dual: Dual, base: DualPoint, L: float, run: Run) -> tuple[DualPoint, float] | None:
+    """A projected gradient step with the smallest L = previous / SHRINK * GROW^i whose quadratic model lies above g; None when stopped."""
     gradient = dual.gradient(base)
     L /= SHRINK
     m, R = dual.m, dual.data.R
@@ -187,6 +191,8 @@ def _step(dual: Dual, base: DualPoint, L: float) -> tuple[DualPoint, float]:
         curvature = bend / (m * R) + 0.5 * float(alpha @ alpha)
         if curvature <= L * float(move @ move) * (1.0 + MODEL_ROUNDING) or not move.any():
             return after, L
+        if run.stop() is not None:
+            return None
         L *= GROW
 
 

@@ -9,6 +9,7 @@ homotopy asks of an operator is in operations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -105,12 +106,14 @@ class SignedRows(NamedTuple):
         """The margins Qa, without a ridge."""
         return np.asarray(self.matrix @ (self.matrix.T @ a))
 
-    def margin_scale(self, a: Array) -> Array:
-        """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured."""
+    def margin_scale(self, a: Array, stop: Callable[[], object] | None = None) -> Array | None:
+        """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured; O(n^2 d). None once `stop()` is not None."""
         used = np.flatnonzero(a)
         size, columns = np.abs(a[used]), self.matrix[used].T
         scale = np.ones(len(a))
         for start in range(0, len(a), ROWS_AT_ONCE):
+            if stop is not None and stop() is not None:
+                return None
             block = slice(start, start + ROWS_AT_ONCE)
             products = self.matrix[block] @ columns
             scale[block] += np.abs(products, out=products) @ size
@@ -211,8 +214,8 @@ class SignedGram(NamedTuple):
         """The margins Qa, without the ridge."""
         return np.asarray(self.matrix @ a - self.ridge * a)
 
-    def margin_scale(self, a: Array) -> Array:
-        """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured."""
+    def margin_scale(self, a: Array, stop: Callable[[], object] | None = None) -> Array | None:
+        """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured; O(n^2), which never stops."""
         used = np.flatnonzero(a)
         return np.asarray(1.0 + np.abs(self.matrix[:, used]) @ np.abs(a)[used])
 
