@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import InvalidInputError, UnsupportedProgramError
@@ -19,6 +19,12 @@ SHOWN = 80
 
 def check(problem: Any) -> None:
     """Refuse a problem without variables or values of parameters, and one that is not linear, quadratic or mixed-integer."""
+    import cvxpy
+
+    if not isinstance(problem, cvxpy.Problem):
+        raise InvalidInputError(
+            f"a cvxpy Problem is needed; got a {type(problem).__name__}. Wrap it: cvxpy.Problem(cvxpy.Minimize(...))."
+        )
     if not problem.variables():
         raise InvalidInputError("the cvxpy problem has no variables; there is nothing to solve.")
     for parameter in problem.parameters():
@@ -26,12 +32,7 @@ def check(problem: Any) -> None:
             raise InvalidInputError(f"cvxpy parameter {parameter.name()!r} has no value; set it before solving.")
     for variable in problem.variables():
         _check_attributes(variable)
-    for leaf in (*problem.parameters(), *problem.constants()):
-        if leaf.is_complex():
-            raise UnsupportedProgramError(
-                f"the cvxpy problem holds the complex constant or parameter {_short(leaf)}; a Program holds real numbers. "
-                f"Write real and imaginary parts out, or solve the problem with cvxpy itself."
-            )
+    _check_tree(problem)
     if not problem.is_dcp():
         raise UnsupportedProgramError(
             f"the cvxpy problem is not convex in cvxpy's sense (problem.is_dcp() is False): {_not_convex(problem)}. "
@@ -40,6 +41,37 @@ def check(problem: Any) -> None:
     for constraint in problem.constraints:
         if type(constraint).__name__ not in LINEAR_CONSTRAINTS:
             raise UnsupportedProgramError(beyond_qp(problem))
+
+
+def nodes(problem: Any) -> Iterator[Any]:
+    """Every expression of the objective and the constraints, leaves included; the same one more than once where it is used so."""
+    todo = [argument for part in (problem.objective, *problem.constraints) for argument in part.args]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += node.args
+
+
+def _check_tree(problem: Any) -> None:
+    """Refuse problems inside of the problem, two variables of one identity, and complex numbers beside variables."""
+    import cvxpy
+
+    by_id: dict[int, Any] = {}
+    for node in nodes(problem):
+        if isinstance(node, cvxpy.Problem):
+            raise UnsupportedProgramError(
+                "the cvxpy problem holds a PartialProblem (of partial_optimize); state its objective and constraints in the problem "
+                "itself, or solve it with cvxpy itself."
+            )
+        if isinstance(node, cvxpy.Variable) and by_id.setdefault(node.id, node) is not node:
+            raise UnsupportedProgramError(
+                f"two cvxpy variables share the id {node.id} ({node.name()!r}); use one of them throughout the problem."
+            )
+        if isinstance(node, cvxpy.Expression) and node.is_complex() and not node.is_constant():
+            raise UnsupportedProgramError(
+                f"the cvxpy problem holds the complex expression {_short(node)}; a Program holds real numbers. "
+                f"Write real and imaginary parts out, or solve the problem with cvxpy itself."
+            )
 
 
 def _check_attributes(variable: Any) -> None:
@@ -70,11 +102,20 @@ def beyond_qp(problem: Any) -> str:
         for argument in constraint.args:
             names += _deepest(argument, lambda e: e.is_affine() or e.is_pwl())
     names += _deepest(problem.objective.args[0], lambda e: e.is_affine() or e.is_qpwa())
-    culprits = ", ".join(dict.fromkeys(names)) or "an atom that cvxpy rewrites with cones"
+    culprits = ", ".join(dict.fromkeys(names or _cone_atoms(problem))) or "a part that cvxpy rewrites with cones"
     return (
         f"the cvxpy problem is not a linear, quadratic or mixed-integer program (problem.is_qp() is False) because of {culprits}: "
         f"it needs cones that a Program does not have. Solve it with cvxpy itself."
     )
+
+
+def _cone_atoms(problem: Any) -> list[str]:
+    """Names of the atoms that CVXPY's own tables list with a cone."""
+    from cvxpy import atoms
+
+    tables = (getattr(atoms, name, ()) for name in dir(atoms) if name.endswith("_ATOMS") and not name.startswith("GP_"))
+    listed = {atom for table in tables for atom in table}
+    return sorted(atom.__name__ for atom in set(problem.atoms()) if atom in listed)
 
 
 def _not_convex(problem: Any) -> str:

@@ -8,7 +8,7 @@ ConcreteModel as a Program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -17,15 +17,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Array
-from ..errors import InvalidInputError, UnsupportedProgramError
+from ..errors import InvalidInputError
 from ..modelling.blocks import Block
 from ..modelling.problem import AsStated
 from ..modelling.program import Feature, Program
 from ..protocol.result import Values
 from ..reductions.chain import NO_INDICATORS, road_to
+from .pyomo_reader import active_objective, read
 
 INDICATORS = {"bigm": NO_INDICATORS, "gdp": frozenset(Feature)}
 """How indicator rows are handed over -> what the Pyomo model then holds."""
+FEASIBLE = 1e-5
+"""Largest violation of a constraint as Pyomo evaluates it, relative to the largest value (at least one), at a point that counts
+as feasible: ten times the tolerance that MIP solvers have by default."""
 
 # -- to Pyomo ---------------------------------------------------------------------------------------------------------------
 
@@ -213,7 +217,7 @@ class PyomoProblem(AsStated):
     def program(self) -> Program:
         """The Program, read when it is first asked for."""
         if self._program is None:
-            self._program = self._read()
+            self._program, self._entries = read(self.model)
         return self._program
 
     def decode(self, x: Array) -> Values:
@@ -230,180 +234,26 @@ class PyomoProblem(AsStated):
         from pyomo.environ import value
 
         self._load(self.encode(values))
-        objective, sign = self._objective()
+        objective, sign = active_objective(self.model)
         return 0.0 if objective is None else sign * float(value(objective.expr))
+
+    def violations(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """The constraints that Pyomo itself finds violated at these values by more than FEASIBLE."""
+        from pyomo.environ import Constraint, value
+
+        x = self.encode(values)
+        self._load(x)
+        allowed = FEASIBLE * max(1.0, float(np.max(np.abs(x), initial=0.0)))
+        found: dict[str, float] = {}
+        for constraint in self.model.component_data_objects(Constraint, active=True, descend_into=True):
+            body, low, high = value(constraint.body), value(constraint.lower), value(constraint.upper)
+            worst = max(-np.inf if low is None else low - body, -np.inf if high is None else body - high)
+            if worst > allowed:
+                found[constraint.name] = worst
+        return found
 
     def _load(self, x: Array) -> None:
         self.program()
         for variable, number in zip(self._entries, x.tolist(), strict=True):
             if not variable.fixed:
                 variable.set_value(number, skip_validation=True)
-
-    def _objective(self) -> tuple[Any, float]:
-        from pyomo.environ import Objective, maximize
-
-        active = list(self.model.component_data_objects(Objective, active=True, descend_into=True))
-        if len(active) > 1:
-            names = ", ".join(objective.name for objective in active)
-            raise InvalidInputError(
-                f"Pyomo model {self.name!r} has {len(active)} active objectives ({names}); keep one."
-            )
-        if not active:
-            return None, 1.0
-        return active[0], -1.0 if active[0].sense == maximize else 1.0
-
-    def _read(self) -> Program:
-        from pyomo.environ import Constraint, Var
-
-        _check_components(self.model)
-        variables, self._entries = _components(self.model, Var)
-        place = {id(entry): j for j, entry in enumerate(self._entries)}
-        reader = _Expressions(place, self.name)
-        blocks, constraints = _components(self.model, Constraint)
-        bounds = [reader.row(constraint) for constraint in constraints]
-        objective, sign = self._objective()
-        c, Q, constant = reader.objective(objective, sign)
-        lower, upper, integer = _columns(self._entries)
-        return Program(
-            c=c,
-            A=reader.matrix(),
-            row_lower=np.array([low for low, _ in bounds]),
-            row_upper=np.array([high for _, high in bounds]),
-            lower=lower,
-            upper=upper,
-            integer=integer,
-            Q=Q,
-            constant=constant,
-            variables=variables,
-            rows=blocks,
-            name=self.name,
-        )
-
-
-def _check_components(model: Any) -> None:
-    import pyomo.environ as pyo
-
-    harmless = {pyo.BuildAction, pyo.BuildCheck, pyo.Expression, pyo.Param, pyo.RangeSet, pyo.Set, pyo.Suffix}
-    known = harmless | {pyo.Block, pyo.Constraint, pyo.Objective, pyo.Var}
-    for block in model.block_data_objects(active=True, descend_into=True):
-        for kind in block.collect_ctypes(active=True, descend_into=False):
-            if kind in known or (kind is pyo.BooleanVar and _are_binaries(block)):
-                continue
-            if kind.__module__.startswith("pyomo.gdp"):
-                advice = "Apply TransformationFactory('gdp.bigm') or ('gdp.hull') to the model first."
-            else:
-                advice = "Rewrite it with linear constraints, or solve the model with Pyomo itself."
-            raise UnsupportedProgramError(
-                f"Pyomo model {model.name!r} holds an active {kind.__name__}, which a Program cannot hold. {advice}"
-            )
-
-
-def _are_binaries(block: Any) -> bool:
-    """Whether a transformation has tied every Boolean variable to a binary one, so that nothing of it is left to read."""
-    from pyomo.environ import BooleanVar
-
-    entries = block.component_data_objects(BooleanVar, descend_into=False)
-    return all(entry.get_associated_binary() is not None for entry in entries)
-
-
-def _components(model: Any, kind: Any) -> tuple[tuple[Block, ...], list[Any]]:
-    """The active components of a kind as blocks, and their entries in order."""
-    from pyomo.environ import Var
-
-    blocks: list[Block] = []
-    entries: list[Any] = []
-    for component in model.component_objects(kind, active=True, descend_into=True):
-        keys = [key for key, entry in component.items() if kind is Var or entry.active]
-        if not keys:
-            continue
-        shape, labels = _axes(keys) if component.is_indexed() else ((), ())
-        blocks.append(Block(component.name, len(entries), shape, labels))
-        entries += [component[key] for key in keys]
-    return tuple(blocks), entries
-
-
-def _axes(keys: list[Any]) -> tuple[tuple[int, ...], tuple[tuple[str, ...] | None, ...]]:
-    """Shape and labels of an index set: two axes when it is a full table, else one with the index as its label."""
-    if all(isinstance(key, tuple) and len(key) == 2 for key in keys):
-        first, second = (list(dict.fromkeys(key[k] for key in keys)) for k in (0, 1))
-        if keys == list(product(first, second)):
-            return (len(first), len(second)), (_labels(first), _labels(second))
-    return (len(keys),), (_labels(keys),)
-
-
-def _labels(keys: Iterable[Any]) -> tuple[str, ...] | None:
-    keys = list(keys)
-    if keys == list(range(len(keys))):
-        return None
-    return tuple(",".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in keys)
-
-
-def _columns(entries: list[Any]) -> tuple[Array, Array, Any]:
-    lower, upper, integer = np.empty(len(entries)), np.empty(len(entries)), np.zeros(len(entries), dtype=np.bool_)
-    for j, variable in enumerate(entries):
-        if not (variable.is_continuous() or variable.is_integer() or variable.is_binary()):
-            raise UnsupportedProgramError(
-                f"Pyomo variable {variable.name!r} has the domain {variable.domain}; a Program knows reals, integers and binaries."
-            )
-        low, high = variable.bounds
-        if variable.fixed:
-            low = high = variable.value
-        lower[j] = -np.inf if low is None else low
-        upper[j] = np.inf if high is None else high
-        integer[j] = variable.is_integer() or variable.is_binary()
-    return lower, upper, integer
-
-
-class _Expressions:
-    """Collects rows of A; finds columns by identity."""
-
-    def __init__(self, place: dict[int, int], name: str) -> None:
-        self._place, self._name = place, name
-        self._data: list[float] = []
-        self._indices: list[int] = []
-        self._starts = [0]
-
-    def row(self, constraint: Any) -> tuple[float, float]:
-        from pyomo.environ import value
-
-        repn = self._standard(constraint.body, constraint.name, quadratic=False)
-        self._data += [float(a) for a in repn.linear_coefs]
-        self._indices += [self._place[id(v)] for v in repn.linear_vars]
-        self._starts.append(len(self._data))
-        low, high = value(constraint.lower), value(constraint.upper)
-        constant = float(repn.constant)
-        return (-np.inf if low is None else low - constant, np.inf if high is None else high - constant)
-
-    def matrix(self) -> sp.csr_array:
-        return sp.csr_array((self._data, self._indices, self._starts), shape=(len(self._starts) - 1, len(self._place)))
-
-    def objective(self, objective: Any, sign: float) -> tuple[Array, Any, float]:
-        n = len(self._place)
-        c = np.zeros(n)
-        if objective is None:
-            return c, None, 0.0
-        repn = self._standard(objective.expr, objective.name, quadratic=True)
-        np.add.at(c, [self._place[id(v)] for v in repn.linear_vars], np.array(repn.linear_coefs, dtype=float))
-        Q = None
-        if repn.quadratic_vars:
-            i = [self._place[id(v)] for v, _ in repn.quadratic_vars]
-            j = [self._place[id(v)] for _, v in repn.quadratic_vars]
-            half = sp.coo_array((np.array(repn.quadratic_coefs, dtype=float), (i, j)), shape=(n, n))
-            Q = sp.csc_array(sign * (half + half.T))  # 1/2 x'Qx = sum of q_ij x_i x_j
-        return sign * c, Q, sign * float(repn.constant)
-
-    def _standard(self, expression: Any, name: str, *, quadratic: bool) -> Any:
-        from pyomo.repn import generate_standard_repn
-
-        repn = generate_standard_repn(expression, compute_values=True, quadratic=quadratic)
-        if repn.nonlinear_expr is not None:
-            what = "neither linear nor quadratic" if quadratic else "not linear"
-            raise UnsupportedProgramError(
-                f"{name!r} of Pyomo model {self._name!r} is {what}; solve the model with Pyomo itself, or rewrite it."
-            )
-        for variable in repn.linear_vars:
-            if id(variable) not in self._place:
-                raise InvalidInputError(
-                    f"{name!r} uses the variable {variable.name!r}, which is not on the model {self._name!r} or not active."
-                )
-        return repn

@@ -8,6 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.transforms.partial_optimize import partial_optimize
 
 import mipclass
 from mipclass.errors import InvalidInputError, UnsupportedProgramError
@@ -73,6 +74,11 @@ def log_det_of_a_parameter() -> Any:
     return cp.Problem(cp.Minimize(cp.sum(x) + cp.log_det(P)), [x >= 1])
 
 
+def real_part_of_a_parameter() -> Any:
+    v = cp.Variable(2)
+    return cp.Problem(cp.Minimize(cp.sum(v)), [v >= cp.real(cp.Parameter(complex=True, value=1 + 2j))])
+
+
 def symmetric() -> Any:
     return cp.Problem(cp.Minimize(cp.sum_squares(cp.Variable((2, 2), symmetric=True) - TARGET)))
 
@@ -109,6 +115,7 @@ def scalar_with_a_sign() -> Any:
         nothing_but_empty,
         variable_without_a_row,
         log_det_of_a_parameter,
+        real_part_of_a_parameter,
         symmetric,
         symmetric_integer,
         diagonal,
@@ -150,7 +157,11 @@ def test_values_that_break_a_constraint_of_cvxpy_are_told() -> None:
 
 x = cp.Variable(2, name="x")
 S = cp.Variable((2, 2), symmetric=True, name="S")
+T = cp.Problem(cp.Minimize(cp.sum(S)), [S >= 1])
 REFUSED = {
+    "PartialProblem": cp.Problem(cp.Minimize(partial_optimize(T, [S], []) + x[0]), [x >= 0]),
+    "because of exp": cp.Problem(cp.Maximize(cp.sum(x)), [cp.dotsort(cp.exp(x), [0.7, 0.8]) <= 2]),
+    "share the id": cp.Problem(cp.Minimize(cp.sum(x)), [cp.Variable(2, var_id=x.id) >= 1]),
     "exp": cp.Problem(cp.Minimize(cp.exp(x[0]) + cp.sum_squares(x))),
     "SOC": cp.Problem(cp.Minimize(x[0]), [cp.SOC(x[0], x)]),
     "quad_over_lin": cp.Problem(cp.Minimize(x[0]), [cp.sum_squares(x) <= 1]),
@@ -158,7 +169,7 @@ REFUSED = {
     "PSD": cp.Problem(cp.Minimize(cp.sum(S)), [S >> 0]),
     "Maximize of quad_over_lin": cp.Problem(cp.Maximize(cp.sum_squares(x))),
     "multiply|MulExpression": cp.Problem(cp.Minimize(x[0] * x[1])),
-    "complex": cp.Problem(cp.Minimize(cp.sum(cp.abs(x - 1j)))),
+    "complex expression": cp.Problem(cp.Minimize(cp.sum(cp.abs(x - 1j)))),
     "is complex": cp.Problem(cp.Minimize(cp.abs(cp.Variable(complex=True) - 1))),
     "symmetric and integer": cp.Problem(
         cp.Minimize(cp.sum(cp.Variable((2, 2), symmetric=True, integer=[(0,), (1,)]))), [x >= 0]
@@ -185,3 +196,9 @@ def test_a_parametric_bound_without_a_value_is_invalid() -> None:
     bounded = cp.Variable(2, bounds=[cp.Parameter(2, name="low"), 3])
     with pytest.raises(InvalidInputError, match="'low' has no value"):
         mipclass.solve(cp.Problem(cp.Minimize(cp.sum(bounded))))
+
+
+@pytest.mark.parametrize("part", [x, x >= 1, cp.Minimize(cp.sum(x))], ids=["variable", "constraint", "objective"])
+def test_only_a_problem_can_be_solved(part: Any) -> None:
+    with pytest.raises(InvalidInputError, match="cvxpy Problem is needed"):
+        mipclass.solve(part)
