@@ -23,6 +23,7 @@ from .model_commands import demo, export, solve, solvers
 from .options import (
     DataArgument,
     FitTimeOption,
+    ForOption,
     JsonOption,
     LabelledData,
     ModelOption,
@@ -190,16 +191,20 @@ def verify(
     *,
     certificate: Annotated[Path, typer.Argument(help="A certificate (.json).")],
     source: LabelledData,
+    model: ForOption = None,
+    limits: SideConstraints,
     as_json_: JsonOption = False,
 ) -> None:
-    """Check a certificate against the data, in exact arithmetic."""
+    """Check a certificate against the data, in exact arithmetic, and say which problem it is about."""
     from ..checker import verify as check
+    from .commands import asked_about
 
     if not certificate.is_file():
         raise InvalidInputError(f"there is no file {str(certificate)!r}.")
     table = source.labelled_table()
-    verdict = check(certificate, table.X, table.y)
-    print(json.dumps(as_json(vars(verdict))) if as_json_ else str(verdict))
+    problem = asked_about(table, model, limits)
+    verdict = check(certificate, table.X, table.y, problem=problem)
+    print(json.dumps(as_json(verdict.as_dict())) if as_json_ else verdict.in_words(table.feature_names))
     raise typer.Exit(0 if verdict.accepted else EXIT_ERROR)
 
 

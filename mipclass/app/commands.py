@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import models
 from ..errors import InvalidInputError
-from .options import DEFAULT_SECONDS
+from .options import DEFAULT_SECONDS, SideConstraints
 from .tables import Table
 
 DECLARED = ("zero-one", "hinge", "hinge-l1", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
@@ -93,3 +93,25 @@ def declared(
     if model == "outlier-svm":
         return models.outlier_svm(table.X, table.y, 0.1, feature_names=table.feature_names)
     return models.tau_fpl(table.X, table.y, 0.05 if fpr is None else fpr, feature_names=table.feature_names)
+
+
+def asked_about(table: Table, model: str | None, limits: SideConstraints) -> models.Model | None:
+    """The problem that `mipclass verify --for` names: a declared model, or that of a saved classifier; None when none is asked for."""
+    from ..estimators.zero_one import ZeroOneClassifier
+    from .fitted_table import FittedTable
+    from .saving import load
+
+    if model is None and limits == SideConstraints():
+        return None
+    if model is None or not model.endswith(".json"):
+        return declared(table, model or "zero-one", limits.fpr, limits.max_features, limits.integer, C=1.0)
+    if limits != SideConstraints():
+        raise InvalidInputError(
+            "--for with a saved model takes no --fpr, --max-features or --integer: the file has them."
+        )
+    fitted = load(model)
+    if not isinstance(fitted, FittedTable) or not isinstance(fitted.estimator, ZeroOneClassifier):
+        raise InvalidInputError(
+            f"{model} holds no 0-1 classifier; --for takes what `mipclass fit --model zero-one --out` saved."
+        )
+    return fitted.estimator.declare(table.X, table.y)

@@ -29,6 +29,13 @@ OneHotOption = Annotated[
 ModelOption = Annotated[
     str, typer.Option(help="zero-one, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge or hinge-l1.")
 ]
+ForOption = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        help="The problem it has to be about: a model's name, with --fpr and the like as in `fit`, or a file that `fit --out` saved.",
+    ),
+]
 SolverOption = Annotated[str, typer.Option(help="A name from `mipclass solvers`, or auto.")]
 DEFAULT_SECONDS = 60.0
 """For a proof on the command line when no --time-limit is given; the incumbent and its bound come back then."""

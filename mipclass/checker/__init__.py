@@ -7,15 +7,19 @@ certificate that is rejected, why and where. Docs: docs/certificates.md.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .arithmetic import Rejected, field, rational
 from .patience import UnfinishedError, until
+from .problem import read_data
 from .sums import least_sum
+from .wording import AboutProblem, about
 
 __all__ = ["UnfinishedError", "Verdict", "check", "verify"]
 
@@ -30,6 +34,7 @@ class Verdict:
     lower, upper : proven limits of the optimum (None when rejected; `upper` also when the certificate holds no rule).
     reason, place : why and where it was rejected; empty otherwise.
     nodes : size of the tree that was checked.
+    problem : what the certificate is about (None when that cannot be read): weights, limits, rows, margin, offset and scope.
     """
 
     accepted: bool
@@ -38,6 +43,7 @@ class Verdict:
     reason: str = ""
     place: str = ""
     nodes: int = 0
+    problem: AboutProblem | None = None
 
     @property
     def optimal(self) -> bool:
@@ -48,30 +54,60 @@ class Verdict:
         return self.accepted
 
     def __str__(self) -> str:
+        return self.in_words()
+
+    def in_words(self, feature_names: Sequence[str] | None = None) -> str:
+        """The verdict and the problem that it is about, over several lines."""
         if not self.accepted:
-            return f"rejected at {self.place}: {self.reason}"
-        upper = "no rule" if self.upper is None else f"a rule with loss {_show(self.upper)}"
-        ending = "; the rule is optimal" if self.optimal else ""
-        return f"accepted: no rule has a loss below {_show(self.lower)}, {upper}{ending}"
+            head = f"rejected at {self.place}: {self.reason}"
+        else:
+            upper = "no rule" if self.upper is None else f"a rule with loss {_show(self.upper)}"
+            ending = "; the rule is optimal" if self.optimal else ""
+            within = "" if self.problem is None or self.problem.is_plain else " of the problem below"
+            head = f"accepted: no rule{within} has a loss below {_show(self.lower)}, {upper}{ending}"
+        return "\n".join([head, *(f"  {line}" for line in (self.problem.lines(feature_names) if self.problem else []))])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, in values that JSON can hold; fractions as "p/q"."""
+        return {
+            "accepted": self.accepted,
+            "optimal": self.optimal,
+            "lower": None if self.lower is None else str(self.lower),
+            "upper": None if self.upper is None else str(self.upper),
+            "reason": self.reason,
+            "place": self.place,
+            "nodes": self.nodes,
+            "problem": None if self.problem is None else self.problem.as_dict(),
+        }
 
 
 def _show(value: Fraction | None) -> str:
     return "-" if value is None else f"{float(value):.10g}"
 
 
-def verify(certificate: Any, X: Any, y: Any) -> Verdict:
-    """Check a certificate against the data it is about.
+def verify(certificate: Any, X: Any, y: Any, *, problem: Problem | None = None) -> Verdict:
+    """Check a certificate against the data it is about and, with `problem`, against the problem that it should be about.
+
+    Without `problem` the certificate is checked for what it states itself, which `verdict.problem` tells: on the same data it may be
+    about other weights, limits, rows, offset or margin than you think of.
 
     Parameters
     ----------
     certificate : a Certificate, its JSON content as a dict, JSON text, or the path of a file.
     X : (n, d) numbers, as they were when the certificate was made.   y : n labels of two kinds.
+    problem : a Model; a certificate of another problem is rejected, with the parts that differ.
     """
+    content: Any = None
     try:
         content = _content(certificate)
-        return _check(content, X, y)
+        if problem is None:
+            verdict = _check(content, X, y)
+        else:
+            read_data(content, X, y)
+            verdict = _check_for(content, problem)
     except Rejected as fault:
-        return Verdict(False, reason=fault.reason, place=fault.place)
+        verdict = Verdict(False, reason=fault.reason, place=fault.place)
+    return replace(verdict, problem=_about(content, X))
 
 
 def check(certificate: Any, problem: Problem, stop: Callable[[], object] | None = None) -> Verdict:
@@ -79,21 +115,37 @@ def check(certificate: Any, problem: Problem, stop: Callable[[], object] | None 
 
     stop : asked often; UnfinishedError is raised once it is true.
     """
+    try:
+        content = _content(certificate)
+        with until(stop):
+            return _check_for(content, problem)
+    except Rejected as fault:
+        return Verdict(False, reason=fault.reason, place=fault.place)
+
+
+def _check_for(content: Any, problem: Problem) -> Verdict:
     from ..modelling.model import Model
     from .statement import check_states_margin, check_states_zero_one
 
+    if not isinstance(problem, Model):
+        raise Rejected("problem", "certificates are about a Model")
+    if _is_margin(content):
+        check_states_margin(content, problem)
+    else:
+        check_states_zero_one(content, problem)
+    return _check(content, problem.X, problem.y_pm1, signed=True)
+
+
+def _about(content: Any, X: Any) -> AboutProblem | None:
+    """What the certificate states, if it can be read and is about data of this size."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    data = content.get("data") if isinstance(content, dict) else None
+    if len(shape) != 2 or not isinstance(data, dict) or shape != (data.get("points"), data.get("features")):
+        return None
     try:
-        content = _content(certificate)
-        if not isinstance(problem, Model):
-            raise Rejected("problem", "certificates are about a Model")
-        if _is_margin(content):
-            check_states_margin(content, problem)
-        else:
-            check_states_zero_one(content, problem)
-        with until(stop):
-            return _check(content, problem.X, problem.y_pm1, signed=True)
-    except Rejected as fault:
-        return Verdict(False, reason=fault.reason, place=fault.place)
+        return about(content, *shape)
+    except Rejected:
+        return None
 
 
 def _content(certificate: Any) -> Any:

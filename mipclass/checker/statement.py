@@ -22,14 +22,16 @@ from ..models.rules import Linear
 from ..models.zero_one_loss import ZeroOne
 from .arithmetic import Rejected, field, rational
 from .problem import Row, StatedProblem, read_statement
+from .wording import differences
 
 OTHER = "the certificate states another problem than the model"
 
 
 def check_states_zero_one(content: Any, model: Model) -> None:
     """Rejected unless the certificate states the 0-1 problem of the model."""
-    if not read_statement(content, model.data.n, model.data.d).is_same_as(zero_one_problem(model)):
-        raise Rejected("problem", OTHER)
+    stated, asked = read_statement(content, model.data.n, model.data.d), zero_one_problem(model)
+    if not stated.is_same_as(asked):
+        raise Rejected("problem", f"{OTHER}: {'; '.join(differences(stated, asked))}")
 
 
 def zero_one_problem(model: Model) -> StatedProblem:

@@ -96,15 +96,7 @@ class ZeroOneClassifier(LinearClassifier):
         X, y, weights = self._validate(X, y, sample_weight)
         if not is_whole_number(self.n_restarts) or self.n_restarts < 1:
             raise InvalidInputError(f"n_restarts must be a whole number >= 1; got {self.n_restarts!r}.")
-        constraints = [self.subject_to] if isinstance(self.subject_to, Constraint) else list(self.subject_to)
-        problem = zero_one(
-            X,
-            y,
-            subject_to=constraints,
-            sample_weight=weights,
-            class_weight=self.class_weight,
-            pos_label=self.classes_[1],
-        )
+        problem = self.declare(X, y, weights)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_restarts)
         results = self._solve_all(problem, [int(seed) for seed in seeds], run)
         self.result_ = best_of(results)
@@ -119,6 +111,18 @@ class ZeroOneClassifier(LinearClassifier):
         self.loss_ = problem.recount(self.result_.values)
         self.bound_ = self.result_.bound
         return self
+
+    def declare(self, X: Any, y: Any, sample_weight: Any = None) -> Model:
+        """The problem that `fit` solves for these data, for instance to hold a certificate against it."""
+        constraints = [self.subject_to] if isinstance(self.subject_to, Constraint) else list(self.subject_to)
+        return zero_one(
+            X,
+            y,
+            subject_to=constraints,
+            sample_weight=sample_weight,
+            class_weight=self.class_weight,
+            pos_label=self.classes_[1] if hasattr(self, "classes_") else None,
+        )
 
     def _solve_all(self, problem: Model, seeds: list[int], run: Run) -> list[Result]:
         """One result per seed, one after the other or on workers; those that an interruption leaves no time for are left out."""

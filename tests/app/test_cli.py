@@ -213,6 +213,7 @@ def test_fit_certify_verify(mipclass: Call, table: Path, tmp_path: Path) -> None
     checked = mipclass("verify", "proof.json", table, "--target", "state")
     assert checked.returncode == 0, checked.stderr
     assert "the rule is optimal" in checked.stdout
+    assert "rows        none" in checked.stdout
     other = tmp_path / "other.csv"
     lines = table.read_text().splitlines()
     first = lines[1].split(",")
@@ -223,6 +224,40 @@ def test_fit_certify_verify(mipclass: Call, table: Path, tmp_path: Path) -> None
     assert "rejected" in rejected.stdout
     (tmp_path / "junk.json").write_text("{}")
     assert mipclass("verify", "junk.json", table, "--target", "state").returncode == 1
+
+
+def test_a_certificate_is_held_against_a_problem(mipclass: Call, table: Path) -> None:
+    """Two problems on the same data: each certificate holds for its own and is rejected for the other."""
+    for name, limit in (("plain", ()), ("limited", ("--fpr", 0))):
+        fit = (
+            "fit",
+            table,
+            "--target",
+            "state",
+            *limit,
+            "--out",
+            f"{name}.json",
+            "--certificate",
+            f"{name}_proof.json",
+        )
+        assert mipclass(*fit).returncode == 0
+    for proof, asked, code in (
+        ("limited_proof.json", (), 0),
+        ("limited_proof.json", ("--for", "limited.json"), 0),
+        ("limited_proof.json", ("--for", "zero-one", "--fpr", 0), 0),
+        ("limited_proof.json", ("--for", "zero-one"), 1),
+        ("plain_proof.json", ("--for", "limited.json"), 1),
+        ("plain_proof.json", ("--fpr", 0), 1),
+    ):
+        done = mipclass("verify", proof, table, "--target", "state", *asked, "--json")
+        assert done.returncode == code, done.stderr
+        said = json.loads(done.stdout)
+        assert said["accepted"] == (code == 0)
+        assert len(said["problem"]["limits"]) == (proof == "limited_proof.json")
+        assert ("its limits on errors are others" in said["reason"]) == (code == 1)
+    refused = mipclass("verify", "plain_proof.json", table, "--target", "state", "--for", "plain_proof.json")
+    assert refused.returncode == 1
+    assert "not written by mipclass.save" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -336,5 +336,5 @@ def test_a_file_never_stands_beside_the_names_of_another(tmp_path: Path, monkeyp
 
 def test_writing_without_a_sidecar_leaves_no_older_one(tmp_path: Path) -> None:
     random_lp(0).write(tmp_path / "m.lp")
-    random_lp(1).write(tmp_path / "m.lp", sidecar=False)
+    write(random_lp(1), tmp_path / "m.lp", sidecar=False)
     assert [file.name for file in tmp_path.iterdir()] == ["m.lp"]
