@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
+from math import ceil, gcd
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,14 @@ from .conversions import conversion
 from .indicators import Indicators
 
 BOUND_ROUNDING = 1e-6
-"""A lower bound this far above an attainable integral objective (absolute, in units of the objective) is still rounded
-down to it: solvers report bounds within their own tolerances, commonly 1e-6."""
+"""A lower bound above an attainable objective by this fraction of the least cost is still rounded down to it: solvers report bounds
+within their own tolerances, commonly 1e-6."""
+
+LEAST_STEP = 1e-3
+"""Objectives count as multiples of a step only when it is at least this fraction of the least cost; a finer one says nothing."""
+
+MOST_COSTS = 1000
+"""Different costs up to which their common step is looked for."""
 
 
 class Feature(StrEnum):
@@ -165,16 +173,28 @@ class Program:
         return frozenset({self.kind} | ({Feature.INDICATOR} if len(self.indicators) else set()))
 
     @property
-    def has_integral_objective(self) -> bool:
-        """Every feasible objective is `constant` plus an integer, so that a lower bound may be rounded up."""
-        used = self.c != 0
-        return bool(self.Q is None and self.integer[used].all() and (self.c[used] == np.round(self.c[used])).all())
+    def counts_whole_columns(self) -> bool:
+        """The objective is a linear function of integer columns alone."""
+        return bool(self.Q is None and self.integer[self.c != 0].all())
+
+    def objective_step(self) -> Fraction | None:
+        """The largest number of which every feasible objective is a multiple, less the constant; None when there is no useful one."""
+        costs = np.unique(np.abs(self.c[self.c != 0]))
+        if not self.counts_whole_columns or not 0 < len(costs) <= MOST_COSTS:
+            return None
+        exact = [Fraction(cost) for cost in costs.tolist()]
+        scale = max(cost.denominator for cost in exact)  # a power of two, as all of them are
+        step = Fraction(gcd(*(int(cost * scale) for cost in exact)), scale)
+        return step if step >= LEAST_STEP * exact[0] else None
 
     def round_bound(self, bound: float) -> float:
-        """The least attainable objective >= `bound` - BOUND_ROUNDING when objectives are integral; else `bound` itself."""
-        if not self.has_integral_objective or not np.isfinite(bound):
+        """The least attainable objective >= `bound`, to rounding, when objectives are multiples of a step; else `bound` itself."""
+        step = self.objective_step()
+        if step is None or not np.isfinite(bound):
             return bound
-        return float(np.ceil(bound - self.constant - BOUND_ROUNDING) + self.constant)
+        least = float(np.abs(self.c[self.c != 0]).min())
+        steps = ceil((Fraction(bound) - Fraction(self.constant) - Fraction(BOUND_ROUNDING * least)) / step)
+        return float(Fraction(self.constant) + step * steps)
 
     # -- names ------------------------------------------------------------------------------------------------------
 

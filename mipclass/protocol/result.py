@@ -37,7 +37,8 @@ class Outcome:
     """What a method hands to the driver.
 
     `values` holds the decoded rule ("w", "b", ...) in the user's units, or None when there is no point. `bound` is a
-    lower bound on the objective of the *declared* problem, or None. `claim` is what the method can answer for.
+    lower bound on the objective of the *declared* problem, or None. `claim` is what the method can answer for. `unit` is the
+    size below which an objective counts as zero: 1, less where all costs are small, 0 where objectives are exact sums.
     """
 
     status: Status
@@ -50,15 +51,19 @@ class Outcome:
     raw_status: str = ""
     certificate: Any = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    unit: float = 1.0
 
 
-def relative_gap(objective: float | None, bound: float | None) -> float | None:
-    """(objective - bound) / max(1, |objective|), zero when the bound has met or passed it; None without both."""
+def relative_gap(objective: float | None, bound: float | None, unit: float = 1.0) -> float | None:
+    """(objective - bound) / max(unit, |objective|), zero when the bound has met or passed it; None without both.
+
+    unit : the size below which an objective counts as zero; less than one where all costs are small.
+    """
     if objective is None or bound is None:
         return None
     if np.isinf(bound):
         return float("inf") if bound < 0 else 0.0
-    return max(0.0, objective - bound) / max(1.0, abs(objective))
+    return 0.0 if bound >= objective else (objective - bound) / max(unit, abs(objective))
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class Result:
     solver, version, raw_status : who answered, and in which words.
     trace : list of (seconds, objective, bound) as the solve went on.
     extra : what else a method has to tell (path, tree, removed points, duals, rays ...).
+    unit : the size below which an objective counts as zero, in `gap` and `recounted`: 1, or less where all costs are small.
     """
 
     status: Status
@@ -96,11 +102,12 @@ class Result:
     raw_status: str
     trace: Trace
     extra: Mapping[str, Any]
+    unit: float = 1.0
 
     @property
     def gap(self) -> float | None:
         """The relative gap between objective and bound; None without both."""
-        return relative_gap(self.objective, self.bound)
+        return relative_gap(self.objective, self.bound, self.unit)
 
     @property
     def has_point(self) -> bool:

@@ -73,6 +73,7 @@ class Run:
     def begin(self, solver: str, options: dict[str, Any]) -> None:
         """Name the solver once it is chosen and forget what another one reported; the clock has been running all along."""
         self.solver, self.options = solver, options
+        self.objective_unit = 1.0  # what solvers report is in this unit, see solving.objective_unit
         self.objective = self.bound = None
         self.trace = []
         self._meter = ProgressMeter(solver, sys.stderr) if self.progress else None
@@ -138,6 +139,8 @@ class Run:
     ) -> None:
         """Record the best objective and bound so far; tell the callback and the progress line."""
         changed = False
+        objective = None if objective is None else objective * self.objective_unit
+        bound = None if bound is None else bound * self.objective_unit
         if objective is not None and (self.objective is None or objective < self.objective):
             self.objective, changed = float(objective), True
         if bound is not None and (self.bound is None or bound > self.bound):

@@ -184,7 +184,7 @@ def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: 
     recounted = False
     if values and outcome.objective is not None:
         true = problem.recount(values)
-        recounted = abs(true - outcome.objective) <= RECOUNT_TOLERANCE * max(1.0, abs(outcome.objective))
+        recounted = abs(true - outcome.objective) <= RECOUNT_TOLERANCE * max(outcome.unit, abs(outcome.objective))
         broken = problem.violations(values)
         if broken:
             extra["violations"] = broken
@@ -208,6 +208,7 @@ def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: 
         raw_status=outcome.raw_status,
         trace=list(run.trace),
         extra=extra,
+        unit=outcome.unit,
     )
 
 

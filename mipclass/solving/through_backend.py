@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ..arrays import Array
 from ..backends.base import Backend, Solution
 from ..backends.second_look import second_look
 from ..errors import UnsupportedProgramError
@@ -16,9 +17,10 @@ from ..reductions.base import Answer, Receipt
 from ..reductions.chain import road_to
 from ..reductions.hooks_along import hooks_along
 from .capabilities import solvers
+from .objective_unit import solve_in_units
 
 RECOUNT_TOLERANCE = 1e-6
-"""An objective and its recount agree when they differ by at most this part of the objective's size (at least one)."""
+"""An objective and its recount agree when they differ by at most this part of the objective's size (at least the problem's unit)."""
 
 
 def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
@@ -31,9 +33,15 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     if run.options.get("hooks") is not None:
         run.options = run.options | {"hooks": hooks_along(run.options["hooks"], receipt)}
     start = None if run.warm_start is None else receipt.forward(problem.encode(run.warm_start))
-    found = second_look(backend, reduced, run, backend.solve(reduced, run, start), start)
-    solution = _brought_back(found, receipt)
-    return _outcome(problem, program, solution, run.gap)
+
+    def solve(task: Program, run: Run, start: Array | None) -> Solution:
+        return second_look(backend, task, run, backend.solve(task, run, start), start)
+
+    if run.options.get(backend.name):  # options by the solver's own names may speak of the objective as declared
+        found, unit = solve(reduced, run, start), 1.0
+    else:
+        found, unit = solve_in_units(solve, reduced, run, start)
+    return _outcome(problem, program, _brought_back(found, receipt), run.gap, min(1.0, unit))
 
 
 def _brought_back(solution: Solution, receipt: Receipt) -> Solution:
@@ -52,7 +60,8 @@ def _brought_back(solution: Solution, receipt: Receipt) -> Solution:
     )
 
 
-def _outcome(problem: Problem, program: Program, solution: Solution, gap: float) -> Outcome:
+def _outcome(problem: Problem, program: Program, solution: Solution, gap: float, unit: float) -> Outcome:
+    """What the solution is worth; `unit` is the size below which objectives count as zero."""
     x = solution.x
     bound = None if solution.bound is None else program.round_bound(solution.bound)
     extra: dict[str, Any] = {**solution.extra}
@@ -63,12 +72,12 @@ def _outcome(problem: Problem, program: Program, solution: Solution, gap: float)
     if x is None:
         decided = solution.status in (Status.INFEASIBLE, Status.UNBOUNDED) and "unconfirmed" not in solution.extra
         claim: Claim = "proven" if decided else "none"
-        return _as_outcome(solution, claim, None, None, bound, extra)
+        return _as_outcome(solution, claim, None, None, bound, extra, unit)
     values = problem.decode(x)
     objective = float(solution.objective) if solution.objective is not None else program.objective(x)
     claim = "proven" if solution.status is Status.OPTIMAL else "heuristic"
     recounted = problem.recount(values)
-    tolerance = RECOUNT_TOLERANCE * max(1.0, abs(objective))
+    tolerance = RECOUNT_TOLERANCE * max(unit, abs(objective))
     if recounted < objective - tolerance:
         # Decoding removed ties and the model's margin eps, so the rule is better than the solver knew.
         objective = recounted
@@ -78,12 +87,13 @@ def _outcome(problem: Problem, program: Program, solution: Solution, gap: float)
     elif recounted > objective + tolerance:
         extra["recounted_objective"] = recounted
         claim = "heuristic"
-    elif program.has_integral_objective:
+    elif program.counts_whole_columns:
         objective = recounted
-    left = relative_gap(objective, bound)
+        bound = None if bound is None else min(bound, objective)
+    left = relative_gap(objective, bound, unit)
     if gap > 0 and left is not None and left > RECOUNT_TOLERANCE:
         claim = "heuristic"  # good enough by the caller's own gap, which is no proof of optimality
-    return _as_outcome(solution, claim, values, objective, bound, extra)
+    return _as_outcome(solution, claim, values, objective, bound, extra, unit)
 
 
 def _as_outcome(
@@ -93,6 +103,7 @@ def _as_outcome(
     objective: float | None,
     bound: float | None,
     extra: dict[str, Any],
+    unit: float,
 ) -> Outcome:
     return Outcome(
         status=solution.status,
@@ -104,6 +115,7 @@ def _as_outcome(
         iterations=solution.iterations,
         raw_status=solution.raw_status,
         extra=extra,
+        unit=unit,
     )
 
 

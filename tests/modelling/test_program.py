@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -93,16 +94,29 @@ def test_equality_pickling_and_read_only() -> None:
         program.c[0] = 1.0
 
 
-def test_bounds_round_up_only_for_integral_objectives() -> None:
+def counting(*costs: float) -> Program:
     build = Builder()
-    z = build.binaries("z", 3)
-    build.minimize(2 * z.sum() + 0.25)
-    program = build.build()
-    assert program.has_integral_objective
+    z = build.binaries("z", len(costs))
+    build.minimize(np.array(costs) @ z + 0.25)
+    return build.build()
+
+
+def test_bounds_round_up_to_multiples_of_the_objectives_step() -> None:
+    program = counting(2, 4, 6)
+    assert program.objective_step() == 2
     assert program.round_bound(1.4) == 2.25
-    assert program.round_bound(1.2500000001) == 1.25
-    build.minimize(0.5 * z[0])
-    assert not build.build().has_integral_objective
+    assert program.round_bound(2.2500000001) == 2.25
+    small = counting(1e-12, 1e-12)
+    assert small.objective_step() == Fraction(1e-12)
+    assert small.round_bound(0.25 + 1.4e-12) == 0.25 + 2e-12
+
+
+def test_bounds_of_objectives_without_a_step_stay() -> None:
+    assert counting(0.1, 0.37).objective_step() is None
+    assert counting(0.1, 0.37).round_bound(0.3) == 0.3
+    build = Builder()
+    build.minimize(build.binaries("z", 1)[0] + build.variables("x", lower=0.0))
+    assert build.build().objective_step() is None
 
 
 def test_printing_says_sizes_and_blocks() -> None:

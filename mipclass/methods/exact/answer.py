@@ -65,7 +65,7 @@ def answer(
     if run.options.get("certificate", True):
         positive = "larger" if form.problem.data.positive_is_larger else "smaller"
         attached = certificate(form.X, form.y, form.statement, rule=rule, loss=loss, lower=lower, positive=positive)
-    said: dict[str, Any] = {"nodes": nodes, "certificate": attached, "extra": dict(extra or {})}
+    said: dict[str, Any] = {"nodes": nodes, "certificate": attached, "extra": dict(extra or {}), "unit": 0.0}
     if infeasible:
         return Outcome(Status.INFEASIBLE, "proven", None, None, float("inf"), **said)
     if rule is None or loss is None:

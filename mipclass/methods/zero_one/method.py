@@ -128,7 +128,15 @@ class PlainZeroOne(Method[ZeroOneForm]):
         within = objective - bound <= run.gap * abs(objective)
         status = Status.OPTIMAL if is_proven or within else found.stopped or Status.ITERATION_LIMIT
         return Outcome(
-            status, claim, values, objective, bound, nodes=found.nodes, iterations=found.iterations, extra=found.extra
+            status,
+            claim,
+            values,
+            objective,
+            bound,
+            nodes=found.nodes,
+            iterations=found.iterations,
+            extra=found.extra,
+            unit=0.0,
         )
 
     def _searched(self, task: LossSearch) -> tuple[Found, Array]:

@@ -217,4 +217,5 @@ def _by_scip(root: Outcome, status: Status, claim: Claim, bound: float, solution
         nodes=root.nodes,
         raw_status=solution.raw_status,
         extra={**root.extra, "proof_by": "scip", **certified},
+        unit=root.unit,
     )
