@@ -65,6 +65,10 @@ STUDIES = {
         "benchmarks.studies.tau_fpl.tables",
         "Tables 2 and 3 of Zhang et al. (2018): ranking and classification under a tolerated false-positive rate.",
     ),
+    "time_limits": StudyEntry(
+        "benchmarks.studies.general.time_limits",
+        "Time limits asked and taken: every method, backend and estimator on data where it does not finish.",
+    ),
     "zero_one_exact": StudyEntry(
         "benchmarks.studies.zero_one.exact",
         "Proven 0-1 loss: box, iis and exact against general MIP solvers, on the same data with the same time.",

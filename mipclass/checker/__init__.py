@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arithmetic import Rejected, field, rational
-from .patience import UnfinishedError, until
+from .patience import UnfinishedError, look, until
 from .problem import read_data
 from .sums import least_sum
 from .wording import AboutProblem, about
@@ -118,6 +118,7 @@ def check(certificate: Any, problem: Problem, stop: Callable[[], object] | None 
     try:
         content = _content(certificate)
         with until(stop):
+            look()
             return _check_for(content, problem)
     except Rejected as fault:
         return Verdict(False, reason=fault.reason, place=fault.place)

@@ -52,7 +52,11 @@ def rationals(values: Any, length: int, place: str) -> list[Fraction]:
     """A list of so many numbers as fractions; Rejected otherwise."""
     if not isinstance(values, list) or len(values) != length:
         raise Rejected(place, f"expected a list of {length} numbers")
-    return [rational(value, place) for value in values]
+    found = []
+    for value in values:
+        look()
+        found.append(rational(value, place))
+    return found
 
 
 def whole_list(values: Any, place: str) -> list[int]:

@@ -21,6 +21,7 @@ from ..models.penalties import L2
 from ..models.rules import Linear
 from ..models.zero_one_loss import ZeroOne
 from .arithmetic import Rejected, field, rational
+from .patience import look
 from .problem import Row, StatedProblem, read_statement
 from .wording import differences
 
@@ -81,7 +82,11 @@ def _intercept(model: Model) -> bool:
 
 
 def _exact(values: Any) -> list[Fraction]:
-    return [Fraction(float(value)) for value in np.ravel(values)]
+    exact = []
+    for value in np.ravel(values):
+        look()
+        exact.append(Fraction(float(value)))
+    return exact
 
 
 def _one_sided(block: Rows, d: int) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from ...arrays import Array
 from ...certificates.certificate import Statement
 from ...modelling.model import Model
 from ...modelling.problem import Problem
+from ...protocol.run import Run
 from ..base import Refusal
 from ..zero_one.form import ZeroOneForm
 from ..zero_one.offsets import best_offset
@@ -47,9 +48,10 @@ class ProofForm(ZeroOneForm):
             wrong = exactly_at_least(-Z, W, np.zeros(len(Z)))
         return self.costs.sum(wrong)
 
-    def finished_rule(self, data: ZeroOneData, W: Array) -> tuple[Array, float]:
-        """A rule of the plain problem over the kept columns in the middle of its cell, in the user's units, without ties."""
-        w, b = data.rule(recentre(data, W))
+    def finished_rule(self, data: ZeroOneData, W: Array, run: Run) -> tuple[Array, float]:
+        """A rule of the plain problem over the kept columns in the user's units, without ties; in the middle of its cell, if the
+        run's time is not up."""
+        w, b = data.rule(recentre(data, W, run))
         return w, best_offset(np.asarray(self.X @ w), self.y, self.costs, b)
 
 

@@ -15,6 +15,7 @@ from .first_rules import first_rule
 from .form import ProofForm
 from .provers import BoxProver, IISProver, Prover, trivial_lower
 from .race import Race
+from .rational import StoppedError
 from .remote import RemoteIIS
 
 BOX_ALONE = 8
@@ -37,9 +38,11 @@ def provers_for(n_features: int, loss: float) -> tuple[str, ...]:
 def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outcome:
     """The plain problem by the named provers, or by those that suit it."""
     data = form.data
-    W = separating_rule(data)
+    W = separating_rule(data, run)
     if W is not None:
-        return answer(form, run, rule=form.finished_rule(data, W), lower=trivial_lower(data), stopped=None, nodes=0)
+        return answer(
+            form, run, rule=form.finished_rule(data, W, run), lower=trivial_lower(data), stopped=None, nodes=0
+        )
     start = first_rule(data, run)
     if names is None:
         cost = data.masses.sum(data.Z @ data.restricted(start) <= 0)
@@ -49,7 +52,11 @@ def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outco
     while True:
         finer = data.finer_for(data.restricted(start))
         data = data if finer is None else finer
-        race, lead, stopped = _raced(form, run, names, data, start)
+        try:
+            race, lead, stopped = _raced(form, run, names, data, start)
+        except StoppedError:
+            rule = form.finished_rule(data, data.restricted(start), run)
+            return answer(form, run, rule=rule, lower=trivial_lower(data), stopped=run.stop(), nodes=nodes)
         nodes += race.nodes
         start = race.best_rule()
         if stopped is not None or data.finer_for(data.restricted(start)) is None:
@@ -57,7 +64,7 @@ def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outco
     return answer(
         form,
         run,
-        rule=form.finished_rule(data, data.restricted(start)),
+        rule=form.finished_rule(data, data.restricted(start), run),
         lower=lead.proof(),
         stopped=stopped,
         nodes=nodes,
@@ -68,13 +75,18 @@ def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outco
 def _raced(
     form: ProofForm, run: Run, names: Sequence[str], data: ZeroOneData, start: Array
 ) -> tuple[Race, Prover, Status | None]:
-    """The race of the named provers from a rule, the prover with the best proof, and why they were stopped, if they were."""
+    """The race of the named provers from a rule, the prover with the best proof, and why they were stopped, if they were.
+
+    StoppedError when the run has to stop before they are set up.
+    """
+    if run.stop() is not None:
+        raise StoppedError
     remote = None
     if run.threads > 1 and len(names) > 1:
         remote = RemoteIIS(form.cover(data), run.seed, start)
         names = [name for name in names if name != "iis"]
     provers: list[Prover] = [
-        BoxProver(data) if name == "box" else IISProver(form.cover(data), run.seed, run) for name in names
+        BoxProver(data, run.stop) if name == "box" else IISProver(form.cover(data), run.seed, run) for name in names
     ]
     for prover in provers:
         prover.offer(start)

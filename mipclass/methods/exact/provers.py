@@ -78,9 +78,10 @@ class BoxProver:
 
     name = "box"
 
-    def __init__(self, data: ZeroOneData) -> None:
+    def __init__(self, data: ZeroOneData, stop: Stop | None = None) -> None:
+        """StoppedError when `stop()` before the search is set up."""
         self.data = data
-        self.search = BoxSearch(data.Z, data.counts.counts, M=data.map)
+        self.search = BoxSearch(data.Z, data.counts.counts, M=data.map, stop=stop)
         self._dead = False
 
     @property

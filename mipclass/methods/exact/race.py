@@ -29,6 +29,9 @@ BEHIND = 8
 LOOKS = {"box": 1, "iis": 24}
 """Looks at the clock that take about the same time: a box search asks about every 0.1 s, branch and cut after each LP."""
 
+PROOF_SECONDS, LEAST_PATIENCE = 60.0, 0.5
+"""Seconds to wait for the proof of another process: at most, and at least even if the time limit is over."""
+
 UNLIMITED = 10**9
 """Looks of a prover that runs alone: until it is done or a limit stops it."""
 
@@ -64,7 +67,8 @@ class Race:
     def leader(self) -> Prover:
         """The prover with the best bound whose proof is at hand."""
         own = max((p for p in self.provers if p is not self.remote), key=lambda prover: prover.lower)
-        if self.remote is not None and self.remote.lower > own.lower and self.remote.close(want_proof=True):
+        patience = min(PROOF_SECONDS, max(LEAST_PATIENCE, self.run.seconds_left()))
+        if self.remote is not None and self.remote.lower > own.lower and self.remote.close(True, patience):
             return self.remote
         return own
 

@@ -6,6 +6,7 @@ positive numbers change neither signs of z.W nor dependencies between rows, whic
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import gcd
 
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 Integers = list[list[int]]
 ROUNDING = 1e-12
 """Fraction of sum_j |a_j W_j| by which rounding may have changed a product of up to some thousand terms, with room to spare."""
+
+ROWS_A_LOOK = 1000
+"""Rows of exact arithmetic between two looks at the clock: some hundredths of a second."""
 
 TERMS = 4
 """Roundings of a dot product beyond one per term that the error bound allows for."""
@@ -32,24 +36,45 @@ def integer_matrix(A: NDArray[np.float64]) -> Integers:
     return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in range(len(A))]
 
 
-def exact_product(A: NDArray[np.float64], M: NDArray[np.float64]) -> Integers:
-    """A M up to one positive factor, exactly."""
-    left, right = _common_scale(A), _common_scale(M)
+class StoppedError(Exception):
+    """Exact arithmetic over many rows was left because the run has to stop."""
+
+
+def exact_product(A: NDArray[np.float64], M: NDArray[np.float64], stop: Callable[[], object] | None = None) -> Integers:
+    """A M up to one positive factor, exactly; StoppedError once `stop()`."""
+    left, right = _common_scale(A, stop), _common_scale(M)
     across = list(zip(*right, strict=True))
-    return [[sum(a * m for a, m in zip(row, column, strict=True)) for column in across] for row in left]
+    product = []
+    for i, row in enumerate(left):
+        _look(i, stop)
+        product.append([sum(a * m for a, m in zip(row, column, strict=True)) for column in across])
+    return product
 
 
-def _common_scale(A: NDArray[np.float64]) -> Integers:
-    ratios = [[float(value).as_integer_ratio() for value in row] for row in A]
+def _look(row: int, stop: Callable[[], object] | None) -> None:
+    """Raise StoppedError at every ROWS_A_LOOK-th row once `stop()`."""
+    if row % ROWS_A_LOOK == 0 and stop is not None and stop():
+        raise StoppedError
+
+
+def _common_scale(A: NDArray[np.float64], stop: Callable[[], object] | None = None) -> Integers:
+    ratios = []
+    for i, row in enumerate(A):
+        _look(i, stop)
+        ratios.append([float(value).as_integer_ratio() for value in row])
     scale = max((den for row in ratios for _, den in row), default=1)
     return [[num * (scale // den) for num, den in row] for row in ratios]
 
 
-def round_rows(rows: Integers, bits: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Each row scaled so that its largest entry is 2^bits and rounded; with it 0.5, or 0.0 where nothing was lost."""
+def round_rows(
+    rows: Integers, bits: int, stop: Callable[[], object] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Each row scaled so that its largest entry is 2^bits and rounded; with it 0.5, or 0.0 where nothing was lost. StoppedError
+    once `stop()`."""
     out = np.zeros((len(rows), len(rows[0]) if rows else 0))
     err = np.zeros(len(rows))
     for i, row in enumerate(rows):
+        _look(i, stop)
         top = max(abs(value) for value in row)
         for k, value in enumerate(row):
             whole, rest = divmod((value << (bits + 1)) + top, 2 * top)

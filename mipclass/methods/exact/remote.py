@@ -19,9 +19,6 @@ TELL_SECONDS = 0.1
 POLL_SECONDS = 0.05
 """Seconds that either side sleeps when it has nothing to do."""
 
-PROOF_SECONDS = 60.0
-"""Seconds that the caller waits for the proof, which is written in full before it is sent."""
-
 
 def work(connection: Any, data: CoverData, seed: int, start: Array) -> None:
     """What the process does: search, tell of bounds and rules at most ten times a second, and end with the proof."""
@@ -113,8 +110,8 @@ class RemoteIIS:
         assert self._proof is not None, "close() fetches the proof"
         return self._proof
 
-    def close(self, want_proof: bool, seconds: float = PROOF_SECONDS) -> bool:
-        """End the process; True when its proof was wanted and came."""
+    def close(self, want_proof: bool, seconds: float = 0.0) -> bool:
+        """End the process; True when its proof was wanted and came within these seconds."""
         if self._closed:
             return self._proof is not None
         self._closed = True

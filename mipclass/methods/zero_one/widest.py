@@ -11,19 +11,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import Array
+from ...protocol.run import Run
 from .prepared import ZeroOneData
 
 FEW_ROWS = 2_000
 """Number of rows up to which HiGHS's presolve costs more time than it saves."""
 
 
-def _widest_rule(Z: Array, M: Array) -> Array | None:
-    """W = M V with the largest least margin over unit rows of Z M, V in the unit cube; None when it is not positive."""
+def _widest_rule(Z: Array, M: Array, run: Run | None) -> Array | None:
+    """W = M V with the largest least margin over unit rows of Z M, V in the unit cube; None when it is not positive, or when the
+    run's time is up first."""
     from ...backends.linear_session import LinearSession
     from ...modelling.program import Program
 
     if not len(Z):
         return np.asarray(M @ np.ones(M.shape[1]))
+    if run is not None and run.stop() is not None:
+        return None
     Q = Z @ M
     Q = Q / np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), np.finfo(float).tiny)
     n, r = Q.shape
@@ -37,27 +41,27 @@ def _widest_rule(Z: Array, M: Array) -> Array | None:
         integer=np.zeros(r + 1, dtype=np.bool_),
         name="widest rule",
     )
-    answer = LinearSession(lp, presolve="off" if len(Z) <= FEW_ROWS else "choose").solve()
+    answer = LinearSession(lp, presolve="off" if len(Z) <= FEW_ROWS else "choose").solve(run)
     if answer.x is None or answer.x[-1] <= 0:
         return None
     return np.asarray(M @ answer.x[:-1])
 
 
-def separating_rule(data: ZeroOneData) -> Array | None:
-    """W with no error on the rows (checked by recounting), or None when the linear program finds none."""
+def separating_rule(data: ZeroOneData, run: Run | None = None) -> Array | None:
+    """W with no error on the rows (checked by recounting), or None when the linear program finds none within the run's time."""
     if not len(data.Z):
         return np.append(np.zeros(data.Z.shape[1] - 1), 1.0)
-    W = _widest_rule(data.Z, data.map)
+    W = _widest_rule(data.Z, data.map, run)
     return W if W is not None and not (data.Z @ W <= 0).any() else None
 
 
-def recentre(data: ZeroOneData, W: Array) -> Array:
-    """The widest rule among those that keep every point W gets right; W itself when that is no better than W.
+def recentre(data: ZeroOneData, W: Array, run: Run | None = None) -> Array:
+    """The widest rule among those that keep every point W gets right; W itself when that is no better than W or the run's time is up.
 
     The points W gets wrong are left out, so the loss never rises, ties disappear, and later rounding does no harm.
     """
     right = data.Z @ W > 0
     if not right.any():
         return W
-    wider = _widest_rule(data.Z[right], data.map)
+    wider = _widest_rule(data.Z[right], data.map, run)
     return wider if wider is not None and data.cost(wider) <= data.cost(W) else W

@@ -62,17 +62,24 @@ class BoxSearch:
     """An anytime search over the rows Z with integer weights; `lower` is proven, and `best_W` costs at most `best`."""
 
     def __init__(
-        self, Z: Array, weights: Index, W: Array | None = None, *, few: int = FEW, M: Array | None = None
+        self,
+        Z: Array,
+        weights: Index,
+        W: Array | None = None,
+        *,
+        few: int = FEW,
+        M: Array | None = None,
+        stop: Stop | None = None,
     ) -> None:
         """Start from the rule W, if given; M is the whitening of Z, if known already. Lemmas about up to `few` points are proven by
-        infeasible subsystems."""
+        infeasible subsystems. StoppedError when `stop()` before the points are rounded."""
         self.Z, self.weights = np.ascontiguousarray(Z), weights
         self.total = int(weights.sum())
         self.M = _generic(whitening(Z) if M is None else M)
         self.n, self.r = len(Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
-        self.points = RoundedPoints(*round_rows(exact_product(self.Z, self.M), QBITS), weights)
+        self.points = RoundedPoints(*round_rows(exact_product(self.Z, self.M, stop), QBITS, stop), weights)
         self.few = few
         self.lemmas = Lemmas(self.Z, weights, few, self._own_space)
         self.tree = self.proven_tree = BoxTree.blank(0, 0, 0)

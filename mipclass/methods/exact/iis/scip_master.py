@@ -170,7 +170,7 @@ def _rounded_up(bound: float, search: IISSearch) -> int:
 def _outcome(form: ProofForm, run: Run, prover: IISProver, solution: Solution | None, doubtful: bool) -> Outcome:
     """The certified answer of the root, with SCIP's bound in place of it where that is higher."""
     search, data = prover.search, prover.data
-    rule = _finished_rule(form, prover)
+    rule = _finished_rule(form, prover, run)
     stopped = None if solution is None or solution.status is Status.OPTIMAL else solution.status
     lower = prover.proof()
     certified = answer(
@@ -197,10 +197,10 @@ def _outcome(form: ProofForm, run: Run, prover: IISProver, solution: Solution | 
     return _by_scip(certified, status, "proven" if closed else certified.claim, float(bound), solution)
 
 
-def _finished_rule(form: ProofForm, prover: IISProver) -> tuple[Array, float] | None:
+def _finished_rule(form: ProofForm, prover: IISProver, run: Run) -> tuple[Array, float] | None:
     """The incumbent with the widest margins that get the same points right."""
     if form.statement.is_plain and prover.rule is not None:
-        return form.finished_rule(form.data, form.data.restricted(prover.rule))
+        return form.finished_rule(form.data, form.data.restricted(prover.rule), run)
     return prover.widest_rule()
 
 
