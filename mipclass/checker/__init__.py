@@ -18,6 +18,7 @@ import numpy as np
 from .arithmetic import Rejected, field, rational
 from .patience import UnfinishedError, look, until
 from .problem import read_data
+from .scope import read_scope, scope_in_words
 from .sums import least_sum
 from .wording import AboutProblem, about
 
@@ -35,6 +36,7 @@ class Verdict:
     reason, place : why and where it was rejected; empty otherwise.
     nodes : size of the tree that was checked.
     problem : what the certificate is about (None when that cannot be read): weights, limits, rows, margin, offset and scope.
+    relative_margin : the bound `lower` speaks of the rules whose right points are right by this relative margin (`scope`); 0: of all.
     """
 
     accepted: bool
@@ -44,10 +46,11 @@ class Verdict:
     place: str = ""
     nodes: int = 0
     problem: AboutProblem | None = None
+    relative_margin: Fraction = Fraction(0)
 
     @property
     def optimal(self) -> bool:
-        """The rule in the certificate is proven to be optimal."""
+        """The rule in the certificate is proven to be optimal: no rule in the scope of the bound has a smaller loss."""
         return self.accepted and self.upper is not None and self.lower == self.upper
 
     def __bool__(self) -> bool:
@@ -64,7 +67,8 @@ class Verdict:
             upper = "no rule" if self.upper is None else f"a rule with loss {_show(self.upper)}"
             ending = "; the rule is optimal" if self.optimal else ""
             within = "" if self.problem is None or self.problem.is_plain else " of the problem below"
-            head = f"accepted: no rule{within} has a loss below {_show(self.lower)}, {upper}{ending}"
+            speaks_of = scope_in_words(self.relative_margin)
+            head = f"accepted: no rule{within}{speaks_of} has a loss below {_show(self.lower)}, {upper}{ending}"
         return "\n".join([head, *(f"  {line}" for line in (self.problem.lines(feature_names) if self.problem else []))])
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,6 +78,7 @@ class Verdict:
             "optimal": self.optimal,
             "lower": None if self.lower is None else str(self.lower),
             "upper": None if self.upper is None else str(self.upper),
+            "relative_margin": str(self.relative_margin),
             "reason": self.reason,
             "place": self.place,
             "nodes": self.nodes,
@@ -183,6 +188,7 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
     lower = field(content, "lower", "lower")
     claimed = rational(field(lower, "bound", "lower"), "lower, bound")
     kind = field(lower, "kind", "lower")
+    scope = read_scope(lower, problem)
     nodes = 0
     if kind == "trivial":
         proven = Fraction(0)
@@ -194,14 +200,13 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
         from .box import check_box
 
         rows = check_rows(lower, problem, cancel=True)
-        whole, nodes = check_box(
-            field(lower, "proof", "lower"), [problem.signed_row(i) for i in rows.points], rows.weights, "box tree"
-        )
+        vectors = [problem.signed_row(i) for i in rows.points]
+        whole, nodes = check_box(field(lower, "proof", "lower"), vectors, rows.weights, scope, "box tree")
         proven = rows.constant + rows.unit * whole
     elif kind == "iis":
         from .iis import check_iis
 
-        proven, nodes = check_iis(lower, problem)
+        proven, nodes = check_iis(lower, problem, scope)
     else:
         raise Rejected("lower", f"proofs of kind {kind!r} are not known to this checker")
     if claimed > proven:  # every loss is a sum of costs, so no rule lies between the bound and the next such sum
@@ -210,4 +215,4 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
         raise Rejected("lower", f"the proof gives {proven}, the certificate claims {claimed}")
     if upper is not None and claimed > upper:
         raise Rejected("lower", "the bound exceeds the loss of the certificate's own rule")
-    return Verdict(True, lower=claimed, upper=upper, nodes=nodes)
+    return Verdict(True, lower=claimed, upper=upper, nodes=nodes, relative_margin=scope.margin)

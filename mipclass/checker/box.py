@@ -1,6 +1,9 @@
 """Checks a box proof: no W makes the given rows cost less than the bound.
 
-1. W = M V reaches every pattern of signs: rank(Z M) = rank(Z) = number of columns of M, exactly.
+1. Every rule W has a V with z_i.W = q_i.V, where q_i = z_i M, up to what the scope of the proof allows. Without a relative margin
+   W = M V reaches every pattern of signs: rank(Z M) = rank(Z) = number of columns of M, exactly. With one, the proof may give a matrix L
+   ("inverse") with |Z - Z M L|_ij <= delta s_j: for V = L W then z_i.W <= q_i.V + delta sum_j s_j |W_j|, so that points with q_i.V <= 0
+   are not right by the margin (and all are not if V = 0).
 2. Scaling W by a positive number changes nothing, so V may be taken on the faces of the cube |V|_max = 1.
 3. The loss at a point is at least the loss nearby (errors are closed sets), so closed boxes that cover a face may be treated one by one
    and a point counts as wrong on a box when q.V <= 0 all over it.
@@ -15,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, unpack, whole, whole_list
+from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, rationals, unpack, whole, whole_list
 from .iis import check_cover
 from .patience import look
+from .scope import Scope
 
 LARGEST = 2**62
 """Weights and bounds below this add up in 64 bits."""
@@ -31,7 +35,9 @@ MOST_NESTED = 16
 Vectors = Sequence[Sequence[Fraction]]
 
 
-def check_box(proof: Any, rows: Vectors, weights: Sequence[int], place: str, nested: int = 0) -> tuple[int, int]:
+def check_box(
+    proof: Any, rows: Vectors, weights: Sequence[int], scope: Scope, place: str, nested: int = 0
+) -> tuple[int, int]:
     """(bound, nodes) of a proof that holds; Rejected otherwise."""
     from . import box_kernel as kernel
 
@@ -40,8 +46,8 @@ def check_box(proof: Any, rows: Vectors, weights: Sequence[int], place: str, nes
         return bound, 0  # costs are not negative: nothing to prove
     if bound > sum(weights) or sum(weights) >= LARGEST or nested > MOST_NESTED:
         raise Rejected(place, f"its bound or its weights are too large, or it is nested deeper than {MOST_NESTED}")
-    points, half_errors = _round(_mapped(proof, rows, place), kernel.POINT_BITS, place)
-    lemmas, nodes = _lemmas(proof, rows, weights, place, nested)
+    points, half_errors = _round(_mapped(proof, rows, scope, place), kernel.POINT_BITS, place)
+    lemmas, nodes = _lemmas(proof, rows, weights, scope, place, nested)
     cloud = kernel.Cloud(points, half_errors, np.array(weights, dtype=np.int64))
     code, node = kernel.walk(cloud, bound, _stream(proof, place), lemmas)
     if code != kernel.OK:
@@ -49,21 +55,25 @@ def check_box(proof: Any, rows: Vectors, weights: Sequence[int], place: str, nes
     return bound, nodes + int(node)
 
 
-def _mapped(proof: Any, rows: Vectors, place: str) -> list[list[int]]:
-    """The rows times the map M, as integers up to one factor; Rejected unless V = all of the cube reaches every pattern of signs."""
+def _mapped(proof: Any, rows: Vectors, scope: Scope, place: str) -> list[list[int]]:
+    """The rows times the map M, as integers up to one factor; Rejected unless every rule of the scope has its V."""
     width = len(rows[0]) if rows else 0
     columns = whole(field(proof, "columns", place), place)
     entries = field(proof, "map", place)
     if not 1 <= columns <= MOST_COLUMNS or not isinstance(entries, list) or len(entries) != width * columns:
         raise Rejected(place, f"the map must have {width} rows and 1 to {MOST_COLUMNS} columns")
     flat = [rational(value, f"{place}, map") for value in entries]
-    M = integer_rows([flat[k * columns : (k + 1) * columns] for k in range(width)])
-    Z = integer_rows(rows)
+    # A last row of one entry, 1, becomes the common factor of the others.
+    *M, [m_factor] = integer_rows([*(flat[k * columns : (k + 1) * columns] for k in range(width)), [Fraction(1)]])
+    *Z, [z_factor] = integer_rows([*rows, [Fraction(1)]])
     across = list(zip(*M, strict=True))
     images = []
     for row in Z:
         look()
         images.append([sum(z * m for z, m in zip(row, column, strict=True)) for column in across])
+    if "inverse" in proof:
+        _check_inverse(proof["inverse"], Z, images, m_factor, [z_factor * room for room in scope.allowances], place)
+        return images
     if exact_rank(images) != columns:
         raise Rejected(place, f"the map's image of the rows does not have rank {columns}")
     if columns < width and exact_rank(Z) != columns:
@@ -71,7 +81,25 @@ def _mapped(proof: Any, rows: Vectors, place: str) -> list[list[int]]:
     return images
 
 
-def _lemmas(proof: Any, rows: Vectors, weights: Sequence[int], place: str, nested: int) -> tuple[Any, int]:
+def _check_inverse(
+    entries: Any, Z: list[list[int]], images: list[list[int]], factor: int, room: list[Fraction], place: str
+) -> None:
+    """Rejected unless the matrix L of the entries has |Z - images L / factor|_ij <= room_j."""
+    columns, width = len(images[0]), len(Z[0])
+    flat = rationals(entries, columns * width, f"{place}, inverse")
+    *L, [l_factor] = integer_rows([*(flat[k * width : (k + 1) * width] for k in range(columns)), [Fraction(1)]])
+    across = list(zip(*L, strict=True))
+    both = factor * l_factor
+    limits = [both * value for value in room]
+    for i, (row, image) in enumerate(zip(Z, images, strict=True)):
+        for j, (value, column) in enumerate(zip(row, across, strict=True)):
+            if abs(both * value - sum(q * entry for q, entry in zip(image, column, strict=True))) > limits[j]:
+                raise Rejected(place, f"the map loses more of row {i}, coordinate {j}, than the relative margin allows")
+
+
+def _lemmas(
+    proof: Any, rows: Vectors, weights: Sequence[int], scope: Scope, place: str, nested: int
+) -> tuple[Any, int]:
     """The lemmas as the kernel reads them, each of them checked, and the nodes of their trees."""
     from .box_kernel import Lemmas
 
@@ -89,9 +117,9 @@ def _lemmas(proof: Any, rows: Vectors, weights: Sequence[int], place: str, neste
             raise Rejected(where, f"lemmas of kind {kind!r} are not known to this checker")
         own_rows, own_weights = [rows[i] for i in chosen], [weights[i] for i in chosen]
         if kind == "box":
-            value, more = check_box(lemma, own_rows, own_weights, where, nested + 1)
+            value, more = check_box(lemma, own_rows, own_weights, scope, where, nested + 1)
         else:
-            value, more = check_cover(lemma, own_rows, own_weights, where)
+            value, more = check_cover(lemma, own_rows, own_weights, scope, where)
         if abs(value) >= LARGEST:
             raise Rejected(where, "its bound is too large")
         nodes += more

@@ -1,7 +1,8 @@
 """Checks a covering proof: infeasible subsystems, and a branch tree whose every leaf has multipliers that give the bound.
 
 1. A support (points I and side rows) with u, v >= 0, sum u_i z_i + sum v_k a_k = 0 and the right ends is infeasible: if all points of I
-   were right and the side rows held, the combination would be positive, yet it is zero. So every rule has an error in I.
+   were right and the side rows held, the combination would be positive, yet it is zero. So every rule has an error in I. Within the
+   scope of a relative margin (`scope`) a combination r with |r_j| <= delta s_j sum u does as well.
 2. A node calls points wrong or right; its two children split on one point, so the leaves cover every rule.
 3. At a leaf, multipliers V_I >= 0 and mu_k >= 0 with  sum_{I with i} V_I <= c_i + sum_k mu_k l_ki  at each point not called yet give
        cost >= sum_I V_I + sum_{i wrong} (c_i + sum_k mu_k l_ki - sum_{I with i} V_I) - sum_k mu_k at_most_k
@@ -22,24 +23,28 @@ import numpy as np
 from .arithmetic import Rejected, field, integer_rows, unpack, unpack_hex, whole
 from .patience import look
 from .problem import ExactProblem, ProofRows, Row, check_rows
+from .scope import Scope
 from .sums import least_sum
 
 
-def check_iis(lower: Any, problem: ExactProblem) -> tuple[Fraction, int]:
+def check_iis(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction, int]:
     """(proven bound, nodes); Rejected otherwise."""
     rows = check_rows(lower, problem, cancel=problem.is_plain)
     # One factor for all vectors (side rows included) keeps the sums to be checked proportional.
     sides = [a if problem.intercept else a[:-1] for a, _ in problem.rows]
-    vectors = integer_rows([problem.signed_row(i) for i in rows.points] + sides)
+    *vectors, room = integer_rows([*(problem.signed_row(i) for i in rows.points), *sides, scope.allowances])
     ends = [end for _, end in problem.rows]
-    members = _check_supports(lower, vectors, ends, margin=bool(problem.margin), within="")
+    members = _check_supports(lower, vectors, ends, room, margin=bool(problem.margin), within="")
     bound, nodes = _check_tree(lower, rows.weights, members, _limits(problem, rows), within="")
     return rows.constant + rows.unit * least_sum(rows.weights, bound), nodes
 
 
-def check_cover(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], place: str) -> tuple[int, int]:
+def check_cover(
+    proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], scope: Scope, place: str
+) -> tuple[int, int]:
     """(bound, nodes) of a proof that the rows alone cost so much; Rejected otherwise."""
-    members = _check_supports(proof, integer_rows(rows), [], margin=False, within=f"{place}, ")
+    *vectors, room = integer_rows([*rows, scope.allowances])
+    members = _check_supports(proof, vectors, [], room, margin=False, within=f"{place}, ")
     proven, nodes = _check_tree(proof, weights, members, [], within=f"{place}, ")
     bound = whole(field(proof, "bound", place), place)
     if bound > least_sum(weights, proven):
@@ -48,9 +53,18 @@ def check_cover(proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequenc
 
 
 def _check_supports(
-    proof: Any, vectors: Sequence[Sequence[int]], ends: list[Fraction], *, margin: bool, within: str
+    proof: Any,
+    vectors: Sequence[Sequence[int]],
+    ends: list[Fraction],
+    room: Sequence[int],
+    *,
+    margin: bool,
+    within: str,
 ) -> list[list[int]]:
-    """The points of each support, after checking that it is infeasible. The last vectors are side rows a.W >= end."""
+    """The points of each support, after checking that it is infeasible. The last vectors are side rows a.W >= end.
+
+    A combination counts as zero when no coordinate exceeds `room` times the sum of the points' multipliers.
+    """
     place = f"{within}supports"
     content = field(proof, "supports", place)
     sizes = unpack(field(content, "sizes", place), "i4", place).tolist()
@@ -70,10 +84,10 @@ def _check_supports(
         if any(value < 0 for value in u):
             raise Rejected(where, "a multiplier is negative")
         chosen = [vectors[i] for i in part]
-        for k in range(len(vectors[0])):
-            if sum(value * vector[k] for value, vector in zip(u, chosen, strict=True)) != 0:
-                raise Rejected(where, f"its combination is not zero in coordinate {k}")
         soft = sum(value for i, value in zip(part, u, strict=True) if i < n)
+        for k in range(len(vectors[0])):
+            if abs(sum(value * vector[k] for value, vector in zip(u, chosen, strict=True))) > room[k] * soft:
+                raise Rejected(where, f"its combination is not zero in coordinate {k}")
         hard = sum((value * ends[i - n] for i, value in zip(part, u, strict=True) if i >= n), Fraction(0))
         if not (soft + hard > 0 if margin else soft > 0 and hard >= 0):
             raise Rejected(where, "its combination contradicts nothing")

@@ -14,6 +14,7 @@ from typing import Any
 from .arithmetic import field as entry
 from .arithmetic import rational
 from .problem import Row, StatedProblem, read_statement
+from .scope import relative_margin, scope_in_words
 
 _KNOWN = {"kind", "coefficient", "intercept", "margin", "costs", "limits", "rows"}
 MOST_SHOWN = 5
@@ -96,7 +97,7 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
         _weights(stated.costs),
         [_limit(limit) for limit in stated.limits],
         [_row(row) for row in stated.rows],
-        _scope(stated),
+        _scope(stated, relative_margin(content.get("lower"))),
         further,
     )
 
@@ -122,10 +123,11 @@ def differences(stated: StatedProblem, asked: StatedProblem) -> list[str]:
     return found
 
 
-def _scope(stated: StatedProblem) -> str:
+def _scope(stated: StatedProblem, margin: Fraction) -> str:
     kept = [name for name, there in (("limits", stated.limits), ("rows", stated.rows)) if there]
     rules = "every rule (w, b)" if stated.intercept else "every rule w"
-    return f"{rules} of any size" + (f" that keeps the {' and the '.join(kept)} above" if kept else "")
+    kept_in_words = f" that keeps the {' and the '.join(kept)} above" if kept else ""
+    return f"{rules} of any size{kept_in_words}{' and' if kept and margin else ''}{scope_in_words(margin)}"
 
 
 def _weights(costs: list[Fraction]) -> Any:

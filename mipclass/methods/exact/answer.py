@@ -14,6 +14,7 @@ from ...certificates.certificate import certificate, fraction
 from ...protocol.options import Option, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
+from ..zero_one.scope import scope_in_words
 from .form import ProofForm
 from .sums import Sums
 
@@ -26,6 +27,14 @@ PROOF_OPTIONS: dict[str, Option] = {
 CLOSED = Fraction(1, 10**9)
 """Fraction of the loss by which a bound may lie below it and still prove it: costs whose sum needs more than 52 binary digits are
 rounded down to be counted (`zero_one.costs`), and with more different costs than `sums` can list the bound stays below the loss."""
+
+
+UNSETTLED = (
+    "the search is done, but its bound of {bound:.10g} does not meet the loss of {loss:.10g}: some points are right or wrong by less than "
+    "float64 resolves and by more than the relative margin of 2^-40 that a proof may state. Round the features to the digits that were "
+    "measured, or divide each by its unit; with few features solver='pcs' may close the gap in floating point"
+)
+"""What a numerical error of the proving methods means, and what to do about it."""
 
 
 def stopper(run: Run, nodes: Callable[[], int], until: Callable[[], bool] | None = None) -> Callable[[], Status | None]:
@@ -61,11 +70,17 @@ def answer(
     loss = None if rule is None else form.exact_loss(*rule)
     lower = lower if loss is None else _rounded_up(form, lower, loss)
     bound = Fraction(lower["bound"])
+    relative_margin = Fraction(lower.get("relative_margin", 0))
+    if relative_margin and loss is not None and bound > loss:
+        # The rule gets points right by less than the margin, and so beats every rule that the bound speaks of.
+        bound = loss
+        lower = {**lower, "bound": fraction(loss)}
     attached = None
     if run.options.get("certificate", True):
         positive = "larger" if form.problem.data.positive_is_larger else "smaller"
         attached = certificate(form.X, form.y, form.statement, rule=rule, loss=loss, lower=lower, positive=positive)
-    said: dict[str, Any] = {"nodes": nodes, "certificate": attached, "extra": dict(extra or {}), "unit": 0.0}
+    told = {**(extra or {}), "scope": scope_in_words(relative_margin)}
+    said: dict[str, Any] = {"nodes": nodes, "certificate": attached, "extra": told, "unit": 0.0}
     if infeasible:
         return Outcome(Status.INFEASIBLE, "proven", None, None, float("inf"), **said)
     if rule is None or loss is None:
@@ -76,6 +91,8 @@ def answer(
     within = 0 <= missing <= Fraction(run.gap) * loss
     claim: Claim = "proven" if closed else "heuristic"
     status = Status.OPTIMAL if closed or within else stopped or Status.NUMERICAL_ERROR
+    if status is Status.NUMERICAL_ERROR:
+        said["raw_status"] = UNSETTLED.format(bound=float(bound), loss=float(loss))
     values = {"w": np.asarray(rule[0], dtype=np.float64), "b": np.asarray(rule[1], dtype=np.float64)}
     return Outcome(status, claim, values, float(loss), float(bound), **said)
 

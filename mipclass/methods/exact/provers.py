@@ -82,7 +82,7 @@ class BoxProver:
         """StoppedError when `stop()` before the search is set up."""
         self.data = data
         self.search = BoxSearch(data.Z, data.counts.counts, M=data.map, stop=stop)
-        self._dead = False
+        self._dead = not self.search.reaches_all
 
     @property
     def lower(self) -> int:
@@ -115,21 +115,24 @@ class BoxProver:
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
         """Go on until it is done or `stop()`."""
-        self._dead = self.search.advance(stop, on_progress=on_progress) and not self.search.finished
+        if self.search.reaches_all:
+            self._dead = self.search.advance(stop, on_progress=on_progress) and not self.search.finished
 
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
         constant, unit = self.data.constant, self.data.counts.unit
         if self.lower <= 0:
             return trivial_lower(self.data)
+        proof = self.search.proof()
         return {
             "kind": "box",
+            "relative_margin": fraction(proof.relative_margin),
             "bound": fraction(constant + unit * self.lower),
             "constant": fraction(constant),
             "unit": fraction(unit),
             "points": self.data.representatives.tolist(),
             "weights": self.search.weights.tolist(),
-            "proof": self.search.proof().content(self.data.columns, self.data.n_features),
+            "proof": proof.content(self.data),
         }
 
 

@@ -42,28 +42,29 @@ class StoppedError(Exception):
 
 def exact_product(A: NDArray[np.float64], M: NDArray[np.float64], stop: Callable[[], object] | None = None) -> Integers:
     """A M up to one positive factor, exactly; StoppedError once `stop()`."""
-    left, right = _common_scale(A, stop), _common_scale(M)
+    left, right = common_scale(A, stop)[0], common_scale(M)[0]
     across = list(zip(*right, strict=True))
     product = []
     for i, row in enumerate(left):
-        _look(i, stop)
+        look(i, stop)
         product.append([sum(a * m for a, m in zip(row, column, strict=True)) for column in across])
     return product
 
 
-def _look(row: int, stop: Callable[[], object] | None) -> None:
+def look(row: int, stop: Callable[[], object] | None) -> None:
     """Raise StoppedError at every ROWS_A_LOOK-th row once `stop()`."""
     if row % ROWS_A_LOOK == 0 and stop is not None and stop():
         raise StoppedError
 
 
-def _common_scale(A: NDArray[np.float64], stop: Callable[[], object] | None = None) -> Integers:
+def common_scale(A: NDArray[np.float64], stop: Callable[[], object] | None = None) -> tuple[Integers, int]:
+    """A times one power of two that makes every entry whole, and that power; StoppedError once `stop()`."""
     ratios = []
     for i, row in enumerate(A):
-        _look(i, stop)
+        look(i, stop)
         ratios.append([float(value).as_integer_ratio() for value in row])
     scale = max((den for row in ratios for _, den in row), default=1)
-    return [[num * (scale // den) for num, den in row] for row in ratios]
+    return [[num * (scale // den) for num, den in row] for row in ratios], scale
 
 
 def round_rows(
@@ -74,7 +75,7 @@ def round_rows(
     out = np.zeros((len(rows), len(rows[0]) if rows else 0))
     err = np.zeros(len(rows))
     for i, row in enumerate(rows):
-        _look(i, stop)
+        look(i, stop)
         top = max(abs(value) for value in row)
         for k, value in enumerate(row):
             whole, rest = divmod((value << (bits + 1)) + top, 2 * top)
@@ -84,27 +85,22 @@ def round_rows(
     return out, err
 
 
-def rank(rows: Integers) -> int:
-    """Exact rank by fraction-free elimination."""
-    rows = [row for row in rows if any(row)]
-    found = 0
-    while rows:
-        pivot_row = min(rows, key=lambda row: sum(1 for v in row if v))
-        k = next(index for index, value in enumerate(pivot_row) if value)
-        pivot, rest = pivot_row[k], []
-        for row in rows:
-            if row is pivot_row:
-                continue
+def rank(rows: Integers, most: int | None = None) -> int:
+    """Exact rank by fraction-free elimination, row by row; `most` + 1 as soon as it is more than that."""
+    basis: list[tuple[int, list[int]]] = []
+    for row in rows:
+        for k, kept in basis:
             if row[k]:
-                row = [pivot * v - row[k] * p for v, p in zip(row, pivot_row, strict=True)]
+                row = [kept[k] * v - row[k] * p for v, p in zip(row, kept, strict=True)]
                 common = gcd(*row)
                 if common > 1:
                     row = [v // common for v in row]
-            if any(row):
-                rest.append(row)
-        rows = rest
-        found += 1
-    return found
+        lead = next((k for k, value in enumerate(row) if value), -1)
+        if lead >= 0:
+            basis.append((lead, row))
+            if len(basis) == len(row) or (most is not None and len(basis) > most):
+                break
+    return len(basis)
 
 
 def exactly_at_least(A: NDArray[np.float64], W: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.bool_]:

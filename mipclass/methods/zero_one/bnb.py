@@ -13,7 +13,7 @@ variant="default"  the separability LP at every node, unless a rule found before
                    conflict: at most D + 2 decisions that cannot hold together. Conflicts take further decisions, and those
                    that only an error can resolve add to the bound. Every LP's rule is a candidate for the incumbent.
 Claim              proven when the tree is done, in floating point: a cell whose widest margin is below 1e-6 (rows of length
-                   one) counts as empty.
+                   one) counts as empty; the scope of the claim says which rules this leaves out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ...protocol.run import Event
 from ...tree import FREE, Incumbent, Rules, search
 from ...tree.rules import Decisions, as_hooks
 from ..base import Refusal
-from .bnb_lps import CellLP, HullLP
+from .bnb_lps import SEPARABLE, CellLP, HullLP
 from .csa import swap_search
 from .form import match_plain
 from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, LossSearch, PlainZeroOne
@@ -246,7 +246,7 @@ class BranchAndBound(PlainZeroOne):
             extra["tree"] = got.tree
         stopped = None if got.status is Status.OPTIMAL else run.stop() or got.status
         lower = min(max(got.bound, 0.0), best.objective)
-        return Found(best.values["W"], lower, stopped, nodes=got.nodes, extra=extra)
+        return Found(best.values["W"], lower, stopped, nodes=got.nodes, extra=extra, resolution=SEPARABLE)
 
 
 def _incumbent(data: ZeroOneData, W: Array) -> Incumbent:

@@ -22,6 +22,7 @@ from ..base import Method, Refusal
 from .form import ZeroOneForm, match_plain
 from .offsets import best_offset
 from .prepared import ZeroOneData
+from .scope import LARGEST_IN_FLOATS, margin_of_floats, scope_in_words
 from .starts import SVM_C, start_rule
 from .widest import recentre
 
@@ -31,6 +32,12 @@ MOST_CENTRED_ENTRIES = 2_000_000
 CLOSED = 1e-9
 """The bound meets the objective when it lies within this fraction of it: weights whose sum needs more than 52 binary digits are
 rounded down to be counted, which can lower a bound by about n / 2^52 of itself."""
+
+BEYOND_FLOATS = (
+    "some features are so nearly combinations of others that float64 resolves only rules whose right points keep a relative margin of "
+    "{margin:.2g}, so nothing is proven; drop one of these features, or use solver='exact'"
+)
+"""What a numerical error of a search in float64 means, and what to do about it."""
 
 COMMON_OPTIONS: dict[str, Option] = {
     "centre": Option(
@@ -79,6 +86,7 @@ class Found:
 
     lower : a lower bound on the cost of the prepared rows (without their constant), 0 when nothing is known.
     stopped : why the search ended early; None when it came to its own end.
+    resolution : margin of whitened rows of length one below which the lower bound overlooks rules; 0 when it overlooks none.
     """
 
     W: Array
@@ -87,6 +95,7 @@ class Found:
     nodes: int | None = None
     iterations: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    resolution: float = 0.0
 
 
 class PlainZeroOne(Method[ZeroOneForm]):
@@ -122,20 +131,26 @@ class PlainZeroOne(Method[ZeroOneForm]):
             b = best_offset(scores, form.y, form.costs, b)
         values = {"w": w, "b": np.asarray(b)}
         objective = form.problem.recount(values)
-        bound = min(form.value(task.data, found.lower), objective)
+        margin = 0.0
+        if found.lower > 0 and found.resolution > 0:
+            margin = margin_of_floats(task.data.Z, task.data.map, found.resolution)
+        is_vague = margin > LARGEST_IN_FLOATS
+        # A rule that is right by less than the margin may beat every rule that the bound speaks of.
+        bound = min(form.value(task.data, 0 if is_vague else found.lower), objective)
         is_proven = objective - bound <= CLOSED * abs(objective)
         claim: Claim = "proven" if is_proven else "heuristic"
         within = objective - bound <= run.gap * abs(objective)
-        status = Status.OPTIMAL if is_proven or within else found.stopped or Status.ITERATION_LIMIT
+        ended = found.stopped or (Status.NUMERICAL_ERROR if is_vague else Status.ITERATION_LIMIT)
         return Outcome(
-            status,
+            Status.OPTIMAL if is_proven or within else ended,
             claim,
             values,
             objective,
             bound,
             nodes=found.nodes,
             iterations=found.iterations,
-            extra=found.extra,
+            raw_status=BEYOND_FLOATS.format(margin=margin) if is_vague else "",
+            extra={**found.extra, "scope": "" if is_vague else scope_in_words(margin)},
             unit=0.0,
         )
 

@@ -9,7 +9,7 @@ a line through rows E of rank D - 1 (in general position just D - 1 rows), on wh
 to the edge is the loss of the other rows on the edge plus the least loss that a nudge can give to E, which is the same
 problem in D - 1 dimensions: zero when E is independent, solved by recursion otherwise (lattice data). Rows closer than 1e-10
 to a flat count as lying on it, and every improvement is recounted on the data: a loss that cannot be confirmed there is
-never reported, and then neither is a proof.
+never reported, and then neither is a proof. The scope of a proof says which rules this leaves out (`scope.margin_of_floats`).
 
 Fewer pencils. In general position the cell also has a corner, where D rows are tied, and each D - 1 of them make an edge. So
 only a family of pencils that meets every set of D rows is swept (`is_needed`), about half of all; where rows out of general
@@ -304,4 +304,4 @@ class PrioritisedSearch(PlainZeroOne):
         )
         extra = {"combinations": got.combinations, "unconfirmed": got.unconfirmed}
         lower = got.loss if got.finished else 0.0
-        return Found(got.w, lower, run.stop(), iterations=got.pencils, extra=extra)
+        return Found(got.w, lower, run.stop(), iterations=got.pencils, extra=extra, resolution=ON_ALL)

@@ -25,9 +25,11 @@ import numpy as np
 
 from ...arrays import Array, Index, Positions
 from .costs import Counts, ExactCosts, count_costs, exact_costs
+from .scope import RELATIVE_MARGIN, column_scales, loses_only_rounding
 
 RANK_TOLERANCE = 1e-12
-"""Eigenvalues of the Gram matrix of unit rows below this fraction of the largest one count as zero."""
+"""Eigenvalues of the Gram matrix of unit rows below this fraction of the largest one are mostly rounding: a finer look decides whether
+the rows really lack that direction."""
 
 ROUNDING_SHOWS = Fraction(1, 10**10)
 """Fraction of a rule's cost from which on rounded counts are too coarse for it: ten times below what a proof must close."""
@@ -38,18 +40,53 @@ def count_loss(Z: Array, weights: Array, W: Array) -> float:
     return float(weights[Z @ W <= 0.0].sum())
 
 
-def whitening(Z: Array) -> Array:
+def whitening(Z: Array, scales: Array | None = None) -> Array:
     """A matrix M for W = M V, so that the margins z_i.W = q_i.V with q = Z M look alike in every direction; rank(Z) columns.
 
     Columns are standardised first, rows scaled to unit length, and their Gram matrix turned into the identity. Every sign
-    pattern of Z W is reached: the columns of Z M span those of Z.
+    pattern of Z W is reached: the columns of Z M span those of Z, up to what rounding may have added to them (`scope`; `scales`
+    are the s_j of a larger matrix of which Z has some rows).
     """
     from .kernels.standardise import standardised
 
-    S, rows = standardised(np.ascontiguousarray(Z))
+    Z = np.ascontiguousarray(Z)
+    scales = column_scales(Z) if scales is None else scales
+    least = float(RELATIVE_MARGIN) * scales
+    S, rows = standardised(Z, least)
     size, axes = np.linalg.eigh(rows.T @ rows / len(rows))
     seen = size > size[-1] * RANK_TOLERANCE
-    return np.asarray(S @ (axes[:, seen] / np.sqrt(size[seen])))
+    M = np.asarray(S @ (axes[:, seen] / np.sqrt(size[seen])))
+    if seen.all() or loses_only_rounding(Z, M, scales):
+        return M
+    # Some columns are nearly combinations of others: leave as many out as rounding accounts for.
+    order = _independent_first(Z, scales)
+    for r in range(max(1, int(seen.sum())), min(Z.shape)):
+        kept = np.append(np.sort(order[: r - 1]), Z.shape[1] - 1)
+        M = np.zeros((Z.shape[1], r))
+        M[kept] = _all_directions(Z[:, kept], least[kept])
+        if loses_only_rounding(Z, M, scales):
+            return M
+    return _all_directions(Z, least)
+
+
+def _independent_first(Z: Array, scales: Array) -> Positions:
+    """The features in an order in which each is as independent as possible of the offset and of those before it, in units of `scales`."""
+    from scipy.linalg import qr
+
+    unit = Z / np.where(scales > 0, scales, 1.0)
+    offset = unit[:, -1:] / np.linalg.norm(unit[:, -1])
+    features = unit[:, :-1] - offset @ (offset.T @ unit[:, :-1])
+    return np.asarray(qr(features, mode="r", pivoting=True)[1])
+
+
+def _all_directions(Z: Array, least: Array) -> Array:
+    """`whitening` by singular values, which resolve what their squares lose in rounding; no direction is left out."""
+    from .kernels.standardise import standardised
+
+    S, rows = standardised(np.ascontiguousarray(Z), least)
+    _, values, directions = np.linalg.svd(rows, full_matrices=False)
+    sizes = np.maximum(values, values[0] * np.finfo(float).eps) / np.sqrt(len(rows))
+    return np.asarray(S @ (directions.T / sizes))
 
 
 @dataclass(frozen=True, eq=False)

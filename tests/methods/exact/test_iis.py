@@ -137,7 +137,8 @@ def test_what_exact_arithmetic_refuses_raises_no_bound(monkeypatch):
     problem = models.zero_one(X, y, subject_to=[models.FalseNegativeRate(at_most=0.5)])
     least = least_cost(X, problem.y_pm1, statement_of(problem))
     assert mipclass.solve(problem, solver="iis").bound == least > 0
-    monkeypatch.setattr(ExactSupports, "_compute", lambda self, support: None)
+    for name in ("_compute", "_compute_within_margin"):
+        monkeypatch.setattr(ExactSupports, name, lambda self, support: None)
     result = mipclass.solve(problem, solver="iis")
     assert result.status == "numerical_error"
     assert result.claim == "heuristic"

@@ -20,6 +20,7 @@ from ...zero_one.prepared import WeightedRows, whitening
 from ..iis.cover import CoverData
 from ..iis.proof import cover_proof
 from ..iis.tree import IISSearch
+from ..rational import surely_positive
 from .kernels.state import LemmaTable
 from .proof import BoxProof, CoverProof
 
@@ -49,10 +50,16 @@ class Lemmas:
     """Lemmas about rows of Z with integer weights; each is proven once and serves every box where its points are not lost."""
 
     def __init__(
-        self, Z: Array, weights: Index, few: int, own_space: Callable[[Array, Index, Array], SubspaceSearch | None]
+        self,
+        Z: Array,
+        weights: Index,
+        scales: Array,
+        few: int,
+        own_space: Callable[[Array, Index, Array], SubspaceSearch | None],
     ) -> None:
-        """`few`: see FEW. `own_space(Z, weights, W)` begins a search over rows that span a smaller space, or returns None."""
-        self.Z, self.weights, self.few = Z, weights, few
+        """`few`: see FEW; `scales` are those of the relative margin (`zero_one.scope`). `own_space(Z, weights, W)` begins a search over
+        rows that span a smaller space, or returns None."""
+        self.Z, self.weights, self.scales, self.few = Z, weights, scales, few
         self._own_space = own_space
         self.proofs: list[BoxProof | CoverProof] = []
         self.counterexample: Array | None = None  # a rule that refuted the lemma last asked for
@@ -91,7 +98,7 @@ class Lemmas:
 
         Z, weights = self.Z[rows], self.weights[rows]
         W = local_search(WeightedRows(Z, weights.astype(np.float64)), None, 0, steps=LOCAL_STEPS).w
-        if int(weights[Z @ W <= 0].sum()) >= need:
+        if int(weights[~surely_positive(Z, W)].sum()) >= need:
             return W
         self.counterexample = W
         return None
@@ -102,7 +109,8 @@ class Lemmas:
         if W is None:
             return None
         Z = self.Z[rows]
-        search = IISSearch(CoverData(Z, rows, self.weights[rows], Fraction(1), Fraction(0), (), (), 0, whitening(Z)), W)
+        costs, M = self.weights[rows], whitening(Z, self.scales)
+        search = IISSearch(CoverData(Z, rows, costs, Fraction(1), Fraction(0), (), (), 0, M, self.scales), W)
         search.advance(lambda: search.lower >= need)
         if search.best is not None and search.best < need:
             self.counterexample = search.best_W
@@ -110,7 +118,7 @@ class Lemmas:
         proof = cover_proof(search)
         if proof.bound < need:
             return None
-        return CoverProof(rows[proof.rows], proof.bound, proof.content)
+        return CoverProof(rows[proof.rows], proof.bound, proof.content, proof.relative_margin)
 
     def _by_boxes(self, here: frozenset[int], rows: Positions, need: int, stop: Stop) -> BoxProof | None:
         """A proof by boxes in the space that the rows span; None if there is none, or if stopped, and then the search is kept."""

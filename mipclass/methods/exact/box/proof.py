@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ....arrays import Array, Positions
 from ....certificates.certificate import floats, pack
+from ...zero_one.prepared import ZeroOneData
+from ...zero_one.scope import RELATIVE_MARGIN
 from .kernels.state import BoxTree
 
 
@@ -19,8 +22,9 @@ class CoverProof:
     rows: Positions
     bound: int
     cover: dict[str, Any]
+    relative_margin: Fraction
 
-    def content(self, columns: Positions, n_features: int) -> dict[str, Any]:
+    def content(self, data: ZeroOneData) -> dict[str, Any]:
         """The proof as a certificate holds it.
 
         Its multipliers also hold for the user's features: dropped columns are multiples of the column of the offset.
@@ -30,23 +34,43 @@ class CoverProof:
 
 @dataclass(frozen=True)
 class BoxProof:
-    """The rows `rows` of a larger matrix cost at least `bound` whatever W = M V is: a tree over the faces of V's cube, and lemmas."""
+    """The rows `rows` of a larger matrix cost at least `bound` whatever W = M V is: a tree over the faces of V's cube, and lemmas.
+
+    inverse : L with V = L W, when W = M V reaches every rule within the relative margin alone (`within_margin`); else None.
+    """
 
     rows: Positions
     M: Array
+    inverse: Array | None
     bound: int
     tree: BoxTree
     lemmas: tuple[BoxProof | CoverProof, ...]
 
-    def content(self, columns: Positions, n_features: int) -> dict[str, Any]:
-        """The proof as a certificate holds it; its map has one row per feature of the user (zero if dropped) and one for the offset."""
-        full = np.zeros((n_features + 1, self.M.shape[1]))
-        full[columns], full[-1] = self.M[:-1], self.M[-1]
+    @property
+    def relative_margin(self) -> Fraction:
+        """Of the rules that the bound speaks of (`zero_one.scope`); 0 for every rule."""
+        inner = max((lemma.relative_margin for lemma in self.lemmas), default=Fraction(0))
+        return inner if self.inverse is None else RELATIVE_MARGIN
+
+    def content(self, data: ZeroOneData) -> dict[str, Any]:
+        """The proof as a certificate holds it, over the user's features and the offset.
+
+        The map has a row of zeros for a feature that was dropped. Such a feature is constant, a multiple of the column of the offset, and
+        so is its column of the inverse.
+        """
+        full = np.zeros((data.n_features + 1, self.M.shape[1]))
+        full[data.columns], full[-1] = self.M[:-1], self.M[-1]
+        inverse = {}
+        if self.inverse is not None:
+            wide = np.outer(self.inverse[:, -1], np.append(data.at, 1.0))
+            wide[:, data.columns] = self.inverse[:, :-1]
+            inverse = {"inverse": floats(wide)}
         return {
             "kind": "box",
             "rows": self.rows.tolist(),
             "columns": self.M.shape[1],
             "map": floats(full),
+            **inverse,
             "bound": self.bound,
             "tree": {
                 "ops": pack(self.tree.ops),
@@ -56,5 +80,5 @@ class BoxProof:
                 "mix": pack(self.tree.pairs[:, 2].astype(np.uint8)),
                 "lemmas": pack(self.tree.lemmas),
             },
-            "lemmas": [lemma.content(columns, n_features) for lemma in self.lemmas],
+            "lemmas": [lemma.content(data) for lemma in self.lemmas],
         }

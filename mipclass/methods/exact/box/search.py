@@ -20,7 +20,9 @@ import numpy as np
 
 from ....arrays import Array, Index, Positions
 from ...zero_one.prepared import whitening
+from ...zero_one.scope import column_scales
 from ..rational import exact_product, integer_matrix, rank, round_rows, surely_positive
+from ..within_margin import inverse_within_margin
 from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, BoxTree, Path, RoundedPoints, new_state
 from .lemmas import FEW, Lemmas
 from .proof import BoxProof
@@ -69,19 +71,27 @@ class BoxSearch:
         *,
         few: int = FEW,
         M: Array | None = None,
+        scales: Array | None = None,
         stop: Stop | None = None,
     ) -> None:
         """Start from the rule W, if given; M is the whitening of Z, if known already. Lemmas about up to `few` points are proven by
-        infeasible subsystems. StoppedError when `stop()` before the points are rounded."""
+        infeasible subsystems. `scales` are those of a larger matrix of which Z has some rows (`zero_one.scope`). StoppedError when
+        `stop()` before the points are rounded."""
         self.Z, self.weights = np.ascontiguousarray(Z), weights
+        self.scales = column_scales(self.Z) if scales is None else scales
         self.total = int(weights.sum())
-        self.M = _generic(whitening(Z) if M is None else M)
+        self.M = _generic(whitening(Z, self.scales) if M is None else M)
         self.n, self.r = len(Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
         self.points = RoundedPoints(*round_rows(exact_product(self.Z, self.M, stop), QBITS, stop), weights)
         self.few = few
-        self.lemmas = Lemmas(self.Z, weights, few, self._own_space)
+        self.lemmas = Lemmas(self.Z, weights, self.scales, few, self._own_space)
+        self.inverse: Array | None = None
+        self.reaches_all = self.r == self.Z.shape[1] or rank(integer_matrix(self.Z), most=self.r) == self.r
+        if not self.reaches_all:
+            self.inverse = inverse_within_margin(self.Z, self.M, self.scales, stop)
+            self.reaches_all = self.inverse is not None
         self.tree = self.proven_tree = BoxTree.blank(0, 0, 0)
         self.lower, self.nodes = 0, 0
         self.best, self.best_W = self.total, self.M[:, 0].copy()
@@ -154,12 +164,12 @@ class BoxSearch:
     def proof(self, rows: Positions | None = None) -> BoxProof:
         """The proof of `lower`, about the given rows of a larger matrix (default: its own rows)."""
         rows = np.arange(self.n) if rows is None else rows
-        return BoxProof(rows, self.M, self.lower, self.proven_tree, tuple(self.lemmas.proofs))
+        return BoxProof(rows, self.M, self.inverse, self.lower, self.proven_tree, tuple(self.lemmas.proofs))
 
     def _own_space(self, Z: Array, weights: Index, W: Array) -> BoxSearch | None:
-        """A search over some of the rows, if their exact rank is smaller than that of all rows."""
-        sub = BoxSearch(Z, weights, W, few=self.few)
-        return sub if sub.r < self.r and rank(integer_matrix(Z)) == sub.r else None
+        """A search over some of the rows, if these span a smaller space than all rows do, exactly or within the relative margin."""
+        sub = BoxSearch(Z, weights, W, few=self.few, scales=self.scales)
+        return sub if sub.r < self.r and sub.reaches_all else None
 
 
 class _Pass:

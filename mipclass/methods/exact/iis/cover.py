@@ -21,6 +21,7 @@ from ....arrays import Array, Index, Mask, Positions
 from ....certificates.certificate import Statement
 from ...zero_one.costs import ExactCosts, count_costs, exact_costs
 from ...zero_one.prepared import ZeroOneData, prepare
+from ...zero_one.scope import column_scales
 from ..rational import exactly_at_least, surely_positive
 
 
@@ -30,7 +31,8 @@ class CoverData:
 
     points[r] is the data row that stands for row r. A limit is (coefficients over rows, at_most), and `exact_limits` holds the same with
     exact sums of the coefficients of merged points; a side row is (a, c): a.W >= c.
-    `map` turns W = map V into whitened coordinates. `constant` is paid by every rule. Without an offset W is w alone.
+    `map` turns W = map V into whitened coordinates; `scales` are those of the relative margin (`zero_one.scope`). `constant` is paid by
+    every rule. Without an offset W is w alone.
     """
 
     Z: Array
@@ -42,6 +44,7 @@ class CoverData:
     sides: tuple[tuple[Array, float], ...]
     margin: int
     map: Array
+    scales: Array
     has_offset: bool = True
     exact_limits: tuple[ExactCosts, ...] = ()
     is_exact: bool = True
@@ -93,7 +96,7 @@ def plain_cover(X: Array, y_pm1: Array, data: ZeroOneData) -> CoverData:
         M[data.columns], M[-1] = data.map[:-1], data.map[-1]
     counts = data.counts
     costs = counts.counts, counts.unit, data.constant
-    return CoverData(Z, data.representatives, *costs, (), (), 0, M, is_exact=counts.is_exact)
+    return CoverData(Z, data.representatives, *costs, (), (), 0, M, column_scales(Z), is_exact=counts.is_exact)
 
 
 def constrained_cover(X: Array, y_pm1: Array, statement: Statement, at_most: Fraction | None = None) -> CoverData:
@@ -115,8 +118,8 @@ def constrained_cover(X: Array, y_pm1: Array, statement: Statement, at_most: Fra
     )
     limits = tuple((_sum_by(group, np.asarray(c), count), float(k)) for c, k in statement.limits)
     sides = tuple((a if statement.intercept else a[:-1], c) for a, c in statement.rows)
-    side_parts = limits, sides, statement.margin, _scaling(Z), statement.intercept, exact_limits, counts.is_exact
-    return CoverData(Z, data.representatives, counts.counts, counts.unit, Fraction(0), *side_parts)
+    parts = limits, sides, statement.margin, _scaling(Z), column_scales(Z), statement.intercept, exact_limits
+    return CoverData(Z, data.representatives, counts.counts, counts.unit, Fraction(0), *parts, counts.is_exact)
 
 
 def _signed(X: Array, y_pm1: Array, points: Positions, intercept: bool) -> Array:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ....arrays import Positions
 from ....certificates.certificate import fraction, pack, pack_text
+from ...zero_one.scope import RELATIVE_MARGIN
 from .cover import CoverData
 from .tree import CoverNode, IISSearch
 
 
 @dataclass(frozen=True)
 class CoverBound:
-    """The rows that a tree is about, what they cost at least, and its supports and leaves as a certificate holds them."""
+    """The rows that a tree is about, what they cost at least, and its supports and leaves as a certificate holds them.
+
+    relative_margin : of the rules that the bound speaks of (`zero_one.scope`); 0 for every rule.
+    """
 
     rows: Positions
     bound: int
     content: dict[str, Any]
+    relative_margin: Fraction
 
 
 def iis_lower(search: IISSearch) -> dict[str, Any]:
@@ -27,6 +33,7 @@ def iis_lower(search: IISSearch) -> dict[str, Any]:
     data, cover = search.data, cover_proof(search)
     return {
         "kind": "iis",
+        "relative_margin": fraction(cover.relative_margin),
         "bound": fraction(data.constant + data.unit * cover.bound),
         "constant": fraction(data.constant),
         "unit": fraction(data.unit),
@@ -78,7 +85,9 @@ def cover_proof(search: IISSearch) -> CoverBound:
         },
     }
     bound = min(bounds)
-    return CoverBound(rows, bound if search.best is None else min(bound, search.best), content)
+    is_blurred = any(support in search.leaves.exact.blurred for support in chosen)
+    relative_margin = RELATIVE_MARGIN if is_blurred else Fraction(0)
+    return CoverBound(rows, bound if search.best is None else min(bound, search.best), content, relative_margin)
 
 
 def _renumbered(used: list[int], data: CoverData) -> tuple[Positions, dict[int, int]]:

@@ -9,10 +9,11 @@ from ....kernels.decorator import njit
 
 
 @njit(cache=True)
-def standardised(Z: Array) -> tuple[Array, Array]:
+def standardised(Z: Array, least: Array) -> tuple[Array, Array]:
     """(S, unit rows of X S) for X = the rows z_i times their last entry t_i = -1 or +1, so that X = (x_i, 1).
 
-    X S has columns of mean zero and variance one, but for the last one, which stays, and for constant ones. O(n m).
+    X S has columns of mean zero and variance one, but for the last one, which stays, and for constant ones: those whose standard
+    deviation is at most `least`, entry by entry. O(n m).
     """
     n, m = Z.shape
     rows = np.empty((n, m))
@@ -28,7 +29,7 @@ def standardised(Z: Array) -> tuple[Array, Array]:
             spread[j] += (rows[i, j] - centre[j]) ** 2
     S = np.zeros((m, m))
     for j in range(m):
-        constant = j == m - 1 or spread[j] == 0.0
+        constant = j == m - 1 or spread[j] <= n * least[j] * least[j]
         centre[j] = centre[j] if j < m - 1 else 0.0
         S[j, j] = 1.0 if constant else 1.0 / np.sqrt(spread[j] / n)
         S[m - 1, j] -= centre[j] * S[j, j]
