@@ -112,3 +112,10 @@ def test_a_margin_of_one_has_no_relative_margin():
     assert result.certified
     bad = {**content, "lower": {**content["lower"], "relative_margin": f"1/{2**40}"}}
     assert mipclass.verify(bad, X, y).place == "lower, relative_margin"
+
+
+def test_the_problem_in_words_names_the_scope(proofs):
+    X, y, content = proofs["iis"]
+    verdict = mipclass.verify(content, X, y)
+    assert "every rule (w, b) of any size whose right points stay right" in verdict.problem.scope
+    assert verdict.as_dict()["relative_margin"] == f"1/{2**40}"
