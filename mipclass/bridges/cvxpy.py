@@ -192,7 +192,8 @@ class CvxpyProblem(AsStated):
         found: dict[str, float] = {}
         with _without_advice():
             for constraint in self.problem.constraints:
-                worst = float(np.max(constraint.violation(), initial=0.0)) if constraint.size else 0.0
+                residual = constraint.residual if constraint.size else 0.0
+                worst = float(np.max(residual.toarray() if sp.issparse(residual) else residual, initial=0.0))
                 if worst > allowed:
                     found[str(constraint)] = worst
         return found

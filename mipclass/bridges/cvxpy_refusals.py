@@ -13,6 +13,8 @@ REDUCED = ("symmetric", "diag", "sparsity")
 """Attributes of a variable that leave it fewer free entries than its shape has."""
 LINEAR_CONSTRAINTS = ("Equality", "Zero", "Inequality", "NonPos", "NonNeg", "FiniteSet")
 """Classes of cvxpy constraints that can become rows; FiniteSet does with the help of binaries."""
+CLOSED = ("PartialProblem", "SuppFuncAtom", "indicator", "perspective")
+"""Classes of atoms that hold problems, constraints or variables of their own, which cannot be exchanged for others."""
 SHOWN = 80
 """Most characters of an expression that a message quotes."""
 
@@ -53,15 +55,15 @@ def nodes(problem: Any) -> Iterator[Any]:
 
 
 def _check_tree(problem: Any) -> None:
-    """Refuse problems inside of the problem, two variables of one identity, and complex numbers beside variables."""
+    """Refuse atoms that hold problems of their own, two variables of one identity, and complex numbers beside variables."""
     import cvxpy
 
     by_id: dict[int, Any] = {}
     for node in nodes(problem):
-        if isinstance(node, cvxpy.Problem):
+        if type(node).__name__ in CLOSED:
             raise UnsupportedProgramError(
-                "the cvxpy problem holds a PartialProblem (of partial_optimize); state its objective and constraints in the problem "
-                "itself, or solve it with cvxpy itself."
+                f"the cvxpy problem holds the atom {type(node).__name__}, whose own constraints and variables are out of reach; state "
+                f"them in the problem itself, or solve it with cvxpy itself."
             )
         if isinstance(node, cvxpy.Variable) and by_id.setdefault(node.id, node) is not node:
             raise UnsupportedProgramError(

@@ -8,6 +8,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from cvxpy.transforms.indicator import indicator
 from cvxpy.transforms.partial_optimize import partial_optimize
 
 import mipclass
@@ -153,6 +155,10 @@ def test_values_that_break_a_constraint_of_cvxpy_are_told() -> None:
     problem = CvxpyProblem(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1]))
     assert problem.violations({"x": np.ones(2)}) == {}
     assert list(problem.violations({"x": np.zeros(2)}).values()) == [1.0]
+    s = cp.Variable(name="s")
+    scalar = CvxpyProblem(cp.Problem(cp.Minimize(s), [cp.Zero(s), cp.NonNeg(s), sp.eye_array(2) * s >= -1]))
+    assert scalar.violations({"s": 0.0}) == {}
+    assert sorted(scalar.violations({"s": -2.0}).values()) == [1.0, 2.0, 2.0]
 
 
 x = cp.Variable(2, name="x")
@@ -160,6 +166,8 @@ S = cp.Variable((2, 2), symmetric=True, name="S")
 T = cp.Problem(cp.Minimize(cp.sum(S)), [S >= 1])
 REFUSED = {
     "PartialProblem": cp.Problem(cp.Minimize(partial_optimize(T, [S], []) + x[0]), [x >= 0]),
+    "atom indicator": cp.Problem(cp.Minimize(x[0] + indicator([x >= 2, x <= 3]))),
+    "atom perspective": cp.Problem(cp.Minimize(cp.perspective(cp.square(x[0]), cp.Variable(nonneg=True))), [x >= 1]),
     "because of exp": cp.Problem(cp.Maximize(cp.sum(x)), [cp.dotsort(cp.exp(x), [0.7, 0.8]) <= 2]),
     "share the id": cp.Problem(cp.Minimize(cp.sum(x)), [cp.Variable(2, var_id=x.id) >= 1]),
     "exp": cp.Problem(cp.Minimize(cp.exp(x[0]) + cp.sum_squares(x))),

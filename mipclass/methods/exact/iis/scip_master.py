@@ -18,6 +18,7 @@ import numpy as np
 from ....arrays import Array, Mask
 from ....backends.base import Solution
 from ....backends.scip import ScipBackend
+from ....backends.second_look import second_look
 from ....errors import SolverNotFoundError
 from ....modelling.builder import Builder
 from ....modelling.program import Program
@@ -108,7 +109,8 @@ class LazyCovers:
         hooks = Hooks(separate=self.separate, incumbent=self.propose)
         inner = run.inner(gap=run.gap, callback=forward, hooks=hooks, node_limit=run.options.get("node_limit"))
         start = None if self.search.best_W is None else self.data.errors(self.search.best_W).astype(np.float64)
-        return ScipBackend().solve(self.program(), inner, start)
+        backend, program = ScipBackend(), self.program()
+        return second_look(backend, program, inner, backend.solve(program, inner, start), start)
 
     def separate(self, x: Array) -> list[Cut]:
         """Rows that x misses; none accepts a whole-numbered x."""
