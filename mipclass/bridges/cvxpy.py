@@ -192,7 +192,7 @@ class CvxpyProblem(AsStated):
         found: dict[str, float] = {}
         with _without_advice():
             for constraint in self.problem.constraints:
-                residual = constraint.residual if constraint.size else 0.0
+                residual: Any = constraint.residual if constraint.size else 0.0
                 worst = float(np.max(residual.toarray() if sp.issparse(residual) else residual, initial=0.0))
                 if worst > allowed:
                     found[str(constraint)] = worst
