@@ -33,6 +33,10 @@ STUDIES = {
         "benchmarks.studies.outlier_path.tables",
         "Tables 2 and 3 (test errors, linear and RBF) and Figure 5 (time against the number of candidates) of Suzumura et al. (2014).",
     ),
+    "outside": StudyEntry(
+        "benchmarks.studies.general.outside",
+        "Files that nobody here wrote: each LP and QP of a folder by every solver, counted as solved, honest failure or wrong claim.",
+    ),
     "polyhedral_speed": StudyEntry(
         "benchmarks.studies.polyhedral.speed",
         "Speed of the successive LPs: LPs per descent, warm against rebuilt LPs, whole fits, growth with N, exact against slp.",

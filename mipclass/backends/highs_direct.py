@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..arrays import Array
 from ..modelling.program import Feature, Program
@@ -18,16 +17,13 @@ from ..protocol.result import Status
 from ..protocol.run import Run
 from .base import Solution, infeasible_or_unbounded, without_columns
 from .highs_object import STATUS, check, configure, end_threads, farkas_ray, give_start, load, run_watched
-from .kkt import residuals
+from .kkt import ACCURACY, residuals
+from .rays import find_descent
 
-QP_ACCURACY = 1e-6
-"""What the multipliers of a QP must reach, measured by kkt.residuals; below it the answer is called rough."""
 QP_AIM = 1e-8
 """The residual from which no further proximal round is tried."""
 PROXIMAL_ROUNDS = 6
 """Most rounds of the proximal-point method that undo HiGHS's regularisation; two or three suffice as a rule."""
-DESCENT = 1e-6
-"""A recession direction d within the unit box counts as descent when c'd is below minus this, relative to max(1, |c|)."""
 NO_BOUND = 1e300
 """HiGHS writes an absent objective or bound as an infinity; anything this large counts as one."""
 _FEASIBLE = 2  # HighsInfo.primal_solution_status of a feasible point
@@ -94,9 +90,6 @@ def read_solution(highs: Any, program: Program, run: Run, *, ok: bool) -> Soluti
                     return doubt
         elif status is Status.OPTIMAL:
             status = Status.NUMERICAL_ERROR
-    if status is Status.UNBOUNDED and program.Q is not None and not _falls_forever(program, run):
-        advice = "HiGHS calls this QP unbounded, but it has no direction of endless descent; use solver='piqp' or 'cvxpy:CLARABEL'."
-        return Solution(Status.NUMERICAL_ERROR, f"{raw}. {advice}", extra={"advice": advice})
     if status is Status.INFEASIBLE and program.kind is Feature.LP:
         ray = farkas_ray(highs)
     return Solution(
@@ -158,31 +151,10 @@ def _doubt(
     else:
         measured = residuals(program, x, row_duals, column_duals)
         got, worst = str(measured), measured.worst
-    if worst <= QP_ACCURACY:
+    if worst <= ACCURACY:
         return None
-    if _falls_forever(program, run):
+    if find_descent(program, run, solve_directly) is not None:
         return Solution(Status.UNBOUNDED, "Optimal, but a direction of unbounded descent exists")
     advice = "Scale the data (a StandardScaler), or use solver='piqp' or 'cvxpy:CLARABEL'."
     extra = {"advice": advice, "rough_point": x}
     return Solution(Status.NUMERICAL_ERROR, f"Optimal, rough ({got}). {advice}", extra=extra)
-
-
-def _falls_forever(program: Program, run: Run) -> bool:
-    """Whether some direction d has Qd = 0, c'd < 0 and stays feasible for ever: an LP over the recession cone."""
-
-    def side(bounds: Array, infinite: float) -> Array:
-        return np.where(np.isinf(bounds), infinite, 0.0)
-
-    n, m = program.n_columns, program.n_rows
-    recession = Program(
-        c=program.c,
-        A=sp.csr_array(sp.vstack([program.A, program.Q])),
-        row_lower=np.concatenate([side(program.row_lower, -np.inf), np.zeros(n)]),
-        row_upper=np.concatenate([side(program.row_upper, np.inf), np.zeros(n)]),
-        lower=side(program.lower, -1.0),
-        upper=side(program.upper, 1.0),
-        integer=np.zeros(n, dtype=bool),
-        name=f"recession directions of {program.name} ({m} rows)",
-    )
-    found = solve_directly(recession, run.inner())
-    return found.objective is not None and found.objective < -DESCENT * max(1.0, float(np.abs(program.c).max()))

@@ -1,7 +1,14 @@
-"""How far a primal-dual pair is from optimal, recomputed from the Program's data.
+"""How far a primal-dual pair is from optimal, and the bound that its multipliers prove, recomputed from the Program's data.
 
-A solver's own residuals are of its scaled, presolved problem and its own word. These are of the program as declared:
-first-order methods are believed only when these are small.
+A solver's own residuals are of its scaled, presolved problem and its own word. These are of the program as declared, and the
+same for every solver.
+
+The bound. Let g = Qx + c, row multipliers r and z = g - A'r. Convexity gives, for every feasible u,
+
+    f(u) >= f(x) + g'(u - x) = f(x) + r'(Au - Ax) + z'(u - x),
+
+and each term on the right is smallest at a side of its row or bound. A column whose side is absent or far away is followed only
+REACH times its size from x, since rounding leaves some z_j on every free column.
 """
 
 from __future__ import annotations
@@ -16,24 +23,31 @@ from ..protocol.result import Status
 from ..protocol.run import Run
 from .base import Solution
 
+ACCURACY = 1e-6
+"""What "proven" stands for on a continuous program, whoever solved it: no residual is above this."""
+REACH = 10.0
+"""How far from x_j, in units of max(1, |x_j|), the bound follows a column whose side is absent or farther away."""
+
 
 @dataclass(frozen=True)
 class Residuals:
     """Each relative to the size of what it is made of; all zero at an optimum of a convex program.
 
-    primal : largest violation of a row or a bound.
+    primal : largest violation of a row or a bound, over the size of the terms that it is the sum of (at least 1).
     dual : largest entry of Qx + c - A' row_duals - column_duals, or of a multiplier that pushes from an absent side.
-    gap : the duality gap, over the objective: with r = Qx + c - A' row_duals - column_duals it is the sum of multiplier x
-        distance to its side, plus r'x; here the sum of the absolute values of its parts.
+    gap : distance of the objective from the bound that the multipliers prove, its parts added up without cancelling, over the
+        size of the objective (at least 1).
+    bound : that bound; never above the objective.
     """
 
     primal: float
     dual: float
     gap: float
+    bound: float
 
     @property
     def worst(self) -> float:
-        """The largest of the three."""
+        """The largest of the three residuals."""
         return max(self.primal, self.dual, self.gap)
 
     def __str__(self) -> str:
@@ -42,18 +56,62 @@ class Residuals:
 
 def residuals(program: Program, x: Array, row_duals: Array, column_duals: Array) -> Residuals:
     """Residuals of the continuous program (integrality and indicators are not looked at). x must be finite."""
-    activity = program.A @ x
+    activity, size = program.A @ x, np.abs(program.A) @ np.abs(x)
     gradient = program.c if program.Q is None else program.c + program.Q @ x
+    row_duals, stray_rows = _on_sides(row_duals, program.row_lower, program.row_upper)
     pull = program.A.T @ row_duals
-    row = _sides(activity, program.row_lower, program.row_upper, row_duals)
-    column = _sides(x, program.lower, program.upper, column_duals)
-    left = gradient - pull - column_duals
+    costs = gradient - pull
+    _, stray_columns = _on_sides(column_duals, program.lower, program.upper)
     dual_scale = max(1.0, _largest(program.c), _largest(gradient - program.c), _largest(pull))
-    return Residuals(
-        primal=max(row[0], column[0]) / max(1.0, _largest(x), _largest(activity)),
-        dual=max(_largest(left), row[1], column[1]) / dual_scale,
-        gap=(row[2] + column[2] + float(np.abs(left) @ np.abs(x))) / max(1.0, abs(program.objective(x))),
+    row_terms = _least(row_duals, program.row_lower - activity, program.row_upper - activity)
+    reach = REACH * np.maximum(1.0, np.abs(x))
+    column_terms = _least(costs, np.maximum(program.lower - x, -reach), np.minimum(program.upper - x, reach))
+    objective = program.objective(x)
+    loss = float(np.abs(row_terms).sum() + np.abs(column_terms).sum())
+    loss = max(
+        loss, _descent(program, np.where(np.isinf(np.where(costs > 0, program.lower, program.upper)), costs, 0.0))
     )
+    return Residuals(
+        primal=max(
+            _violation(activity, program.row_lower, program.row_upper, size),
+            _violation(x, program.lower, program.upper, np.abs(x)),
+        ),
+        dual=max(_largest(costs - column_duals), stray_rows, stray_columns) / dual_scale,
+        gap=loss / max(1.0, abs(objective)),
+        bound=objective + min(0.0, float(row_terms.sum() + column_terms.sum())),
+    )
+
+
+def reduced_costs(program: Program, x: Array, row_duals: Array) -> Array:
+    """The column multipliers that row multipliers leave: Qx + c - A' row_duals, without multipliers on absent sides of rows."""
+    gradient = program.c if program.Q is None else program.c + program.Q @ x
+    on_sides, _ = _on_sides(row_duals, program.row_lower, program.row_upper)
+    return np.asarray(gradient - program.A.T @ on_sides)
+
+
+def _on_sides(dual: Array, lower: Array, upper: Array) -> tuple[Array, float]:
+    """The multipliers that push from a side that exists, and the largest of the others."""
+    absent = np.isinf(np.where(dual > 0, lower, upper))
+    return np.where(absent, 0.0, dual), _largest(dual[absent])
+
+
+def _least(dual: Array, down: Array, up: Array) -> Array:
+    """The least value of dual_i t over down_i <= t <= up_i, for each i; zero where the multiplier is."""
+    step = np.where(dual > 0, down, up)
+    return dual * np.where(dual == 0, 0.0, step)
+
+
+def _violation(value: Array, lower: Array, upper: Array, size: Array) -> float:
+    worst = np.maximum(lower - value, value - upper) / np.maximum(1.0, size)
+    return max(0.0, float(np.max(worst, initial=0.0)))
+
+
+def _descent(program: Program, slope: Array) -> float:
+    """What the best step along -slope would gain: little curvature makes much of a small slope on free columns."""
+    if program.Q is None:
+        return 0.0
+    curvature = float(slope @ (program.Q @ slope))
+    return float(slope @ slope) ** 2 / (2.0 * curvature) if curvature > 0.0 else 0.0
 
 
 def checked_solution(
@@ -63,16 +121,15 @@ def checked_solution(
     words: str,
     run: Run,
     *,
-    accuracy: float,
     advice: str,
     iterations: int | None,
 ) -> Solution:
-    """What a solver calls solved, as OPTIMAL when the residuals of (rows', columns') multipliers reach `accuracy`.
+    """What a solver calls solved, as OPTIMAL when the residuals of (rows', columns') multipliers reach ACCURACY.
 
     Else as a numerical error: `words` (the solver's own) and `advice` say so, and the rough point is in `extra`.
     """
     got = residuals(program, x, *duals)
-    if got.worst > accuracy:
+    if got.worst > ACCURACY:
         return Solution(
             Status.NUMERICAL_ERROR,
             f"{words}, rough ({got}). {advice}",
@@ -80,56 +137,18 @@ def checked_solution(
             extra={"advice": advice, "rough_point": x, "residuals": got},
         )
     objective = program.objective(x)
-    run.report(objective=objective, bound=objective, iterations=iterations)
+    run.report(objective=objective, bound=got.bound, iterations=iterations)
     return Solution(
         status=Status.OPTIMAL,
         raw_status=f"{words} ({got})",
         x=x,
         objective=objective,
-        bound=objective,
+        bound=got.bound,
         iterations=iterations,
         row_duals=duals[0],
         column_duals=duals[1],
     )
 
 
-def _sides(value: Array, lower: Array, upper: Array, dual: Array) -> tuple[float, float, float]:
-    """(violation, multiplier on an absent side, sum of |multiplier x slack|) of lower <= value <= upper."""
-    violation = np.maximum(lower - value, value - upper)
-    side = np.where(dual > 0, lower, upper)
-    absent = np.isinf(side)
-    stray = np.where(absent, np.abs(dual), 0.0)
-    slack = np.abs(np.where(absent, 0.0, value - np.where(absent, 0.0, side)))
-    return max(0.0, float(np.max(violation, initial=0.0))), _largest(stray), float(np.abs(dual) @ slack)
-
-
 def _largest(vector: Array) -> float:
     return float(np.max(np.abs(vector), initial=0.0))
-
-
-def proves_infeasible(program: Program, row_duals: Array, column_duals: Array, tolerance: float = 1e-6) -> bool:
-    """Whether the multipliers are a Farkas proof, up to `tolerance`, that rows and bounds contradict each other.
-
-    If A'r + z = 0, every x gives r'Ax + z'x = 0; but r'Ax >= sum(r+ row_lower - r- row_upper) and z'x likewise from
-    the bounds on x. When these add up to more than 0, no x exists.
-    """
-    scale = max(_largest(row_duals), _largest(column_duals))
-    if not np.isfinite(scale) or scale == 0.0:
-        return False
-    r, z = row_duals / scale, column_duals / scale
-    r = _without_noise(r, program.row_lower, program.row_upper, tolerance)
-    z = _without_noise(z, program.lower, program.upper, tolerance)
-    least = _support(r, program.row_lower, program.row_upper) + _support(z, program.lower, program.upper)
-    return bool(least > tolerance and _largest(program.A.T @ r + z) <= tolerance * least)
-
-
-def _without_noise(dual: Array, lower: Array, upper: Array, tolerance: float) -> Array:
-    """Multipliers that are nothing but rounding noise on an absent side, set to zero."""
-    absent = np.isinf(np.where(dual > 0, lower, upper))
-    return np.where(absent & (np.abs(dual) <= tolerance), 0.0, dual)
-
-
-def _support(dual: Array, lower: Array, upper: Array) -> float:
-    """The least value of dual'v over lower <= v <= upper."""
-    side = np.where(dual > 0, lower, upper)
-    return float(np.sum(np.where(dual == 0, 0.0, dual * np.where(dual == 0, 0.0, side))))

@@ -14,7 +14,8 @@ from ..protocol.options import Option, Options, number, one_of
 from ..protocol.result import Status
 from ..protocol.run import Run
 from .base import Backend, Solution, infeasible_or_unbounded, without_columns
-from .kkt import checked_solution, proves_infeasible
+from .kkt import checked_solution
+from .rays import proves_infeasible
 
 STATUS = {
     "PIQP_SOLVED": Status.OPTIMAL,
@@ -25,10 +26,8 @@ STATUS = {
     "PIQP_UNSOLVED": Status.NUMERICAL_ERROR,
     "PIQP_INVALID_SETTINGS": Status.NUMERICAL_ERROR,
 }
-ACCURACY = 1e-6
-"""What a "solved" must reach, measured by kkt.residuals."""
 AIM_ABSOLUTE, AIM_RELATIVE = 1e-9, 1e-10
-"""What PIQP is asked for: far below ACCURACY, since its residuals are of its scaled program."""
+"""What PIQP is asked for: far below kkt.ACCURACY, since its residuals are of its scaled program."""
 ITERATIONS = 250
 """Most iterations unless the user gives another limit."""
 ADVICE = "Scale the data (a StandardScaler), or use solver='highs' or 'cvxpy:CLARABEL'."
@@ -64,22 +63,23 @@ class PiqpBackend(Backend):
         solver.settings.max_iter = limit
         raw = solver.solve()
         status = STATUS[raw.name]
-        if status is Status.ITERATION_LIMIT and by_clock:
-            status = Status.TIME_LIMIT
+        if status is Status.ITERATION_LIMIT:
+            # It converges in far fewer iterations than its default limit, or not at all.
+            status = Status.TIME_LIMIT if by_clock else Status.NUMERICAL_ERROR if limit >= ITERATIONS else status
         iterations = int(solver.result.info.iter)
         if status is Status.OPTIMAL:
             x, duals = np.array(solver.result.x), _duals(program, rows, solver.result)
-            return checked_solution(
-                program, x, duals, raw.name, run, accuracy=ACCURACY, advice=ADVICE, iterations=iterations
-            )
-        words = raw.name
+            return checked_solution(program, x, duals, raw.name, run, advice=ADVICE, iterations=iterations)
+        words, ray = raw.name, None
         if status is Status.UNBOUNDED:  # PIQP says so of infeasible programs too
             status = infeasible_or_unbounded(self.solve, program, run, otherwise=status).status
-        if status is not Status.UNBOUNDED and proves_infeasible(program, *_duals(program, rows, solver.result)):
+        row_duals, _ = _duals(program, rows, solver.result)
+        if status is not Status.UNBOUNDED and proves_infeasible(program, row_duals):
             # PIQP often runs to its iteration limit here, its multipliers growing along a proof of infeasibility.
-            status, words = Status.INFEASIBLE, f"{raw.name}; its multipliers prove infeasibility"
+            status, words, ray = Status.INFEASIBLE, f"{raw.name}; its multipliers prove infeasibility", row_duals
         bound = float("inf") if status is Status.INFEASIBLE else None
-        return Solution(status, words, bound=bound, iterations=iterations)
+        extra = {"advice": ADVICE} if status is Status.NUMERICAL_ERROR else {}
+        return Solution(status, words, bound=bound, iterations=iterations, ray=ray, extra=extra)
 
 
 class _RowKinds:

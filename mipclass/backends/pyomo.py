@@ -22,7 +22,7 @@ from ..protocol.options import Option, Options
 from ..protocol.result import Status
 from ..protocol.run import Run
 from .base import Backend, Family, Solution, StoppedBuilding, infeasible_or_unbounded, keep_building, without_columns
-from .kkt import residuals
+from .kkt import reduced_costs
 
 STATUS = {
     "optimal": Status.OPTIMAL,
@@ -49,10 +49,6 @@ STATUS = {
     "other": Status.NUMERICAL_ERROR,
     "unknown": Status.NUMERICAL_ERROR,
 }
-ACCURACY = 1e-6
-"""What multipliers must reach to be handed on, measured by kkt.residuals."""
-ROUGH = 1e-4
-"""A point whose multipliers are this far off is not an optimum, whatever the solver says."""
 FEASIBLE = 1e-5
 """Largest violation of a point, relative to its size; beyond it the point is dropped."""
 _LINEAR = frozenset({Feature.LP, Feature.MIP})
@@ -223,13 +219,6 @@ class PyomoBackend(Backend):
         row_duals = column_duals = None
         if with_duals and status is Status.OPTIMAL:
             row_duals, column_duals = _duals(program, model, x)
-            got = residuals(program, x, row_duals, column_duals)
-            if got.worst > ROUGH:
-                advice = "Scale the data (a StandardScaler), or use solver='highs' or 'piqp'."
-                extra = {"advice": advice, "rough_point": x, "residuals": got}
-                return Solution(Status.NUMERICAL_ERROR, f"{raw}, rough ({got}). {advice}", extra=extra)
-            if got.worst > ACCURACY:  # solvers that answer in a text file round their multipliers
-                row_duals = column_duals = None
         bound = self._bound(program, results, status, objective, run)
         run.report(objective=objective, bound=bound)
         return Solution(status, raw, x, objective, bound, row_duals=row_duals, column_duals=column_duals)
@@ -257,8 +246,7 @@ def _duals(program: Program, model: Any, x: Array) -> tuple[Array, Array]:
     row_duals = np.array(
         [model.dual.get(model.rows[i], 0.0) if i in model.rows else 0.0 for i in range(program.n_rows)]
     )
-    gradient = program.c if program.Q is None else program.c + program.Q @ x
-    return row_duals, gradient - program.A.T @ row_duals
+    return row_duals, reduced_costs(program, x, row_duals)
 
 
 def build(program: Program, run: Run, *, with_duals: bool) -> Any:

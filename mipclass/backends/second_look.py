@@ -31,7 +31,7 @@ from ..protocol.run import Run
 from ..reductions.indicator_to_bigm import IndicatorToBigM
 from .base import Backend, Solution
 from .highs_direct import solve_directly
-from .kkt import proves_infeasible
+from .rays import proves_infeasible
 
 FEASIBLE = 1e-6
 """Largest violation of a point that refutes an infeasibility: the tolerance that MIP solvers have by default."""
@@ -93,7 +93,7 @@ def _relaxation(program: Program) -> Program:
 
 
 def _is_proof(program: Program, ray: Array) -> bool:
-    return proves_infeasible(program, ray, -(program.A.T @ ray))
+    return proves_infeasible(program, ray)
 
 
 def _cheap_integers(program: Program, relaxed: Array | None, start: Array | None) -> Iterator[Array]:

@@ -64,6 +64,11 @@ def to_cvxpy(program: Program) -> Any:
     objective = _product(sp.csr_array(program.c.reshape(1, -1)), program, flat)
     total = program.constant + (cvxpy.sum(objective) if objective is not None else 0.0)
     if program.Q is not None:
+        if not program.is_convex:
+            raise UnsupportedProgramError(
+                f"program {program.name!r} cannot go to CVXPY: its quadratic objective is not convex, and CVXPY takes convex ones "
+                f"only. Use Program.to_pyomo(), Program.write(), or mipclass.solve(program, 'scip')."
+            )
         used = [k for k, b in enumerate(program.variables) if program.Q[:, b.start : b.stop].nnz]
         columns = np.concatenate([np.arange(program.variables[k].start, program.variables[k].stop) for k in used])
         Q = sp.csc_matrix(program.Q[columns][:, columns])

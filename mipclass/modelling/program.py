@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, gcd
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from ..errors import InvalidInputError
 from .blocks import Block
 from .canonical import canonical_hessian, canonical_rows, frozen, same_entries
 from .conversions import conversion
+from .convexity import is_semidefinite
 from .indicators import Indicators
 
 BOUND_ROUNDING = 1e-6
@@ -43,13 +45,14 @@ MOST_COSTS = 1000
 
 
 class Feature(StrEnum):
-    """What a program needs and a backend declares: its class of programs, and rows with indicators."""
+    """What a program needs and a backend declares: its class of programs, rows with indicators, objectives that are not convex."""
 
     LP = "LP"
     QP = "QP"
     MIP = "MIP"
     MIQP = "MIQP"
     INDICATOR = "indicator"
+    NONCONVEX = "non-convex"
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +170,20 @@ class Program:
             return Feature.MIP if self.is_integer else Feature.LP
         return Feature.MIQP if self.is_integer else Feature.QP
 
+    @cached_property
+    def is_convex(self) -> bool:
+        """Whether the objective is convex, decided once by a factorisation of Q and accepting semidefinite to rounding."""
+        return self.Q is None or is_semidefinite(self.Q)
+
     @property
     def needs(self) -> frozenset[Feature]:
         """The features that a backend must declare to solve this program as it stands."""
-        return frozenset({self.kind} | ({Feature.INDICATOR} if len(self.indicators) else set()))
+        needed = {self.kind}
+        if len(self.indicators):
+            needed.add(Feature.INDICATOR)
+        if not self.is_convex:
+            needed.add(Feature.NONCONVEX)
+        return frozenset(needed)
 
     @property
     def counts_whole_columns(self) -> bool:
@@ -259,7 +272,10 @@ class Program:
 
     def replace_with(self, **changes: Any) -> Program:
         """A copy with some fields changed, such as `c` or `row_upper`."""
-        return replace(self, **changes)
+        copy = replace(self, **changes)
+        if "Q" not in changes and "is_convex" in self.__dict__:
+            copy.__dict__["is_convex"] = self.is_convex  # known of the same Q
+        return copy
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):

@@ -49,11 +49,12 @@ MOST_ENUMERATED = 1_000_000_000
 
 BY_KIND = {
     Feature.LP: ("highs", "cvxpy:CLARABEL"),
-    Feature.QP: ("piqp", "cvxpy:CLARABEL", "highs", "osqp"),
+    Feature.QP: ("piqp", "cvxpy:CLARABEL", "highs", "osqp", "scip"),
     Feature.MIP: ("highs", "scip"),
     Feature.MIQP: ("scip", "highs"),
 }
-"""Kind of program -> backends in the order of preference; those that are not installed are passed over."""
+"""Kind of program -> backends in the order of preference; those that are not installed are passed over. A QP that is
+not convex is refused by all but SCIP, which is the last to be asked because it is the slowest on convex ones."""
 
 
 def choices(problem: Problem, effort: Effort) -> Iterator[Choice]:

@@ -17,6 +17,7 @@ from ..reductions.base import Answer, Receipt
 from ..reductions.chain import road_to
 from ..reductions.hooks_along import hooks_along
 from .capabilities import solvers
+from .continuous import answered
 from .objective_unit import solve_in_units
 
 RECOUNT_TOLERANCE = 1e-6
@@ -35,7 +36,7 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     start = None if run.warm_start is None else receipt.forward(problem.encode(run.warm_start))
 
     def solve(task: Program, run: Run, start: Array | None) -> Solution:
-        return second_look(backend, task, run, backend.solve(task, run, start), start)
+        return second_look(backend, task, run, answered(task, backend, run, start), start)
 
     if run.options.get(backend.name):  # options by the solver's own names may speak of the objective as declared
         found, unit = solve(reduced, run, start), 1.0
@@ -48,8 +49,9 @@ def _brought_back(solution: Solution, receipt: Receipt) -> Solution:
     """The backend's solution in the columns and rows of the program as it was declared."""
     answer = receipt.back(Answer(solution.x, solution.row_duals, solution.column_duals, solution.ray))
     extra = dict(solution.extra)
-    if extra.get("rough_point") is not None:
-        extra["rough_point"] = receipt.back(Answer(extra["rough_point"])).x
+    for name in ("rough_point", "direction"):
+        if extra.get(name) is not None:
+            extra[name] = receipt.back(Answer(extra[name])).x
     return replace(
         solution,
         x=answer.x,
@@ -120,9 +122,15 @@ def _as_outcome(
 
 
 def _cannot(problem: Problem, backend: Backend, program: Program, missing: frozenset[Feature]) -> str:
-    able = [row.name for row in solvers(problem) if row.accepts and row.installed]
+    # `tree` takes any problem, with rules that the caller writes.
+    able = [row.name for row in solvers(problem) if row.accepts and row.installed and row.name != "tree"]
     why = ", ".join(sorted(missing))
+    shape = ", whose objective is not convex" if Feature.NONCONVEX in missing else ""
     return (
         f"solver {backend.name!r} cannot solve model {problem.name!r}, a {program.kind} with {int(program.integer.sum())} integer "
-        f"variables: it lacks {why} and takes {', '.join(sorted(backend.features))}. Installed solvers that can: {', '.join(able) or 'none'}."
+        f"variables{shape}: it lacks {why} and takes {', '.join(sorted(backend.features))}. Installed solvers that can: {', '.join(able) or _nobody(missing)}."
     )
+
+
+def _nobody(missing: frozenset[Feature]) -> str:
+    return "none; scip takes it (pip install 'mipclass[scip]')" if Feature.NONCONVEX in missing else "none"

@@ -15,6 +15,7 @@ from ..modelling.program import Program
 from ..protocol.options import resolve_options
 from ..protocol.result import Status
 from ..protocol.run import Run
+from ..solving.continuous import answered
 
 LIMITS = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)
 
@@ -62,10 +63,10 @@ class Case:
     # -- helpers for the bodies ---------------------------------------------------------------------------------------
 
     def solve(self, program: Program, start: Array | None = None, **settings: Any) -> Solution:
-        """Solve under a fresh Run; `settings` are the Run's. The program must come out as it went in."""
+        """Solve under a fresh Run as the driver does, claims checked; `settings` are the Run's. The program must not change."""
         options = resolve_options(self.backend.name, self.backend.options, settings.pop("options", None))
         before = replace(program)
-        solution = self.backend.solve(program, Run(options=options, **settings), start)
+        solution = answered(program, self.backend, Run(options=options, **settings), start)
         require(program == before, "solve changed the program")
         self.require_honest(program, solution)
         return solution
