@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Array
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, UnsupportedProgramError
 from ..modelling.blocks import Block
 from ..modelling.problem import AsStated
 from ..modelling.program import Program
