@@ -27,6 +27,7 @@ for _method, _where in {
     "from_pyomo": "mipclass.bridges.pyomo:from_pyomo",
     "to_cvxpy": "mipclass.bridges.cvxpy:to_cvxpy",
     "from_cvxpy": "mipclass.bridges.cvxpy:from_cvxpy",
+    "classifier": "mipclass.estimators.rule_classifier:RuleClassifier",
 }.items():
     provide(_method, _where)
 

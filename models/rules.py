@@ -17,6 +17,7 @@ from ..modelling.declaration import Declaration
 from ..modelling.expression import Affine, Variables
 from ..modelling.linear import Linear
 from ..modelling.model import Model
+from ..modelling.readable_rule import readable
 from ..protocol.result import Values
 
 __all__ = ["Kernel", "Linear", "Polyhedron"]
@@ -80,6 +81,18 @@ class Polyhedron(Rule):
 
     def formula(self) -> str:
         return "min_j (g_j - v_j.x)" if self.inside == "positive" else "max_j (v_j.x - g_j)"
+
+    def sentence(self, values: Mapping[str, Any], data: Data) -> str:
+        """Every face with as few weights and digits as keep each training point on its side of it."""
+        faces = [
+            readable(-v, float(g), data.X, data.feature_names).condition()
+            for v, g in zip(np.asarray(values["v"]), np.asarray(values["g"]), strict=True)
+        ]
+        faces = [face for face in dict.fromkeys(faces) if face != "always"]
+        within, beyond = data.classes[::-1] if self.inside == "positive" else data.classes
+        if "never" in faces:
+            return f"always {beyond}"
+        return f"{within} if {' and '.join(faces)}, else {beyond}" if faces else f"always {within}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +215,11 @@ class Kernel(Rule):
 
     def latex(self) -> str:
         return r"\sum_j c_j k(x_j, x)"
+
+    def sentence(self, values: Mapping[str, Any], data: Data) -> str:
+        """What is summed, over how many training points."""
+        used = int(np.count_nonzero(values["c"]))
+        return f"{data.classes[1]} if {self.formula()} over {used} training points > 0, else {data.classes[0]}"
 
 
 def not_positive_semidefinite(eigenvalue: float | None = None) -> InvalidInputError:

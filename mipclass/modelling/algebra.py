@@ -72,6 +72,10 @@ class Rule(ABC):
         """The score in LaTeX."""
         return _text(self.formula())
 
+    def sentence(self, values: Mapping[str, Any], data: Data) -> str:
+        """The fitted rule in words: what is predicted when, in the units of the data."""
+        return f"{data.classes[1]} if {self.formula()} > 0, else {data.classes[0]}"
+
 
 class Term(ABC):
     """A loss or a penalty. Terms add and scale: `0.5 * L2() + C * Hinge()`."""

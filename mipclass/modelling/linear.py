@@ -14,6 +14,7 @@ from ..protocol.result import Values
 from .algebra import Rule
 from .data import Data
 from .expression import Affine, Variables
+from .readable_rule import readable
 
 if TYPE_CHECKING:
     from .declaration import Declaration
@@ -88,6 +89,12 @@ class Linear(Rule):
 
     def latex(self) -> str:
         return "w^T x + b" if self.intercept is not False else "w^T x"
+
+    def sentence(self, values: Mapping[str, Any], data: Data) -> str:
+        """The rule with as few weights and digits as keep the decision for every training point."""
+        free = self.intercept is not False
+        rule = readable(values["w"], float(values.get("b", 0.0)), data.X, data.feature_names, free_offset=free)
+        return rule.sentence(data.classes[1], data.classes[0])
 
 
 def centre_offset(d: Declaration, values: Mapping[str, Any]) -> Array:

@@ -29,6 +29,7 @@ from .expression import Affine, Rows, Variables
 from .linear import Linear
 from .points import Points, as_given, merged
 from .program import Program
+from .reading import RuleReading
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -299,6 +300,10 @@ class Model:
     def predict(self, values: Mapping[str, Any], X: Any = None) -> NDArray[Any]:
         """The label of each point: `classes[1]` where the score is > 0, else `classes[0]`."""
         return self.classes[(self.scores(values, X) > 0).astype(np.intp)]
+
+    def reading(self, values: Values) -> RuleReading:
+        """The rule at decoded values, as an object that predicts and that says in words what it predicts."""
+        return RuleReading(self.rule, values, self.data)
 
     def write(self, path: str | Path, *, indicators: str = "bigm") -> None:
         """Write the program as an .lp or .mps file, with indicators as big-M rows ("bigm") or as they are ("native")."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import scipy.sparse as sp
 
 from ..arrays import Array
-from ..protocol.result import Values
+from ..protocol.result import Reading, Values
 from .program import Program
 
 
@@ -49,6 +49,10 @@ class Problem(Protocol):
         """The limits within which an optimum of `program()` is an optimum of the problem; empty when there are none."""
         ...
 
+    def reading(self, values: Values) -> Reading | None:
+        """The classifier that decoded values stand for; None when the problem is not about one."""
+        ...
+
 
 class AsStated(Problem):
     """Base of a Problem whose program is the problem itself: no change of variables, no limits, no further checks.
@@ -67,3 +71,7 @@ class AsStated(Problem):
     def scope(self) -> str:
         """No limits: an optimum of the program is an optimum of the problem."""
         return ""
+
+    def reading(self, values: Values) -> Reading | None:
+        """No classifier: the problem is a program."""
+        return None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
+from ..errors import InvalidInputError
 
 Claim = Literal["proven", "local", "heuristic", "none"]
 """What a point is worth: a proven optimum, a local optimum, a good point, or there is none."""
@@ -58,12 +60,33 @@ def relative_gap(objective: float | None, bound: float | None, unit: float = 1.0
     """(objective - bound) / max(unit, |objective|), zero when the bound has met or passed it; None without both.
 
     unit : the size below which an objective counts as zero; less than one where all costs are small.
+    reading : the classifier behind `predict`, `decision_function`, `classifier` and `rule`; None for a bare program.
     """
     if objective is None or bound is None:
         return None
     if np.isinf(bound):
         return float("inf") if bound < 0 else 0.0
     return 0.0 if bound >= objective else (objective - bound) / max(unit, abs(objective))
+
+
+class Reading(Protocol):
+    """The classifier behind a result: it predicts, and says in words what it predicts."""
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each row of X."""
+        ...
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X."""
+        ...
+
+    def sentence(self) -> str:
+        """The rule in words."""
+        ...
+
+    def classifier(self) -> Any:
+        """The rule as a fitted scikit-learn classifier."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -103,6 +126,7 @@ class Result:
     trace: Trace
     extra: Mapping[str, Any]
     unit: float = 1.0
+    reading: Reading | None = field(default=None, repr=False, compare=False)
 
     @property
     def gap(self) -> float | None:
@@ -113,6 +137,32 @@ class Result:
     def has_point(self) -> bool:
         """Whether there is a point at all, proven or not."""
         return bool(self.values)
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each row of X; the positive class is predicted where it is > 0."""
+        return self._classifies().decision_function(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X."""
+        return self._classifies().predict(X)
+
+    def classifier(self) -> Any:
+        """The rule as a fitted scikit-learn classifier."""
+        return self._classifies().classifier()
+
+    @property
+    def rule(self) -> str:
+        """The rule in words, in the user's units, with as few digits as keep the decision for every training point."""
+        return self._classifies().sentence()
+
+    def _classifies(self) -> Reading:
+        if self.reading is None:
+            missing = "of a program, not of a Model" if self.has_point else f"without a point ({self.status})"
+            raise InvalidInputError(
+                f"a result {missing} has no rule to predict with; its numbers are in result.values. "
+                "Solve a models.Model, or look at result.status and at mipclass.explain(problem)."
+            )
+        return self.reading
 
     def __str__(self) -> str:
         def number(value: float | None) -> str:
@@ -127,4 +177,6 @@ class Result:
         effort += [f"{self.nodes} nodes"] if self.nodes is not None else []
         effort += [f"{self.iterations} iterations"] if self.iterations is not None else []
         lines.append("  " + ", ".join(effort))
+        if self.reading is not None:
+            lines.append(f"  rule: {self.rule}")
         return "\n".join(lines)

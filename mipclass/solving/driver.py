@@ -209,6 +209,7 @@ def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: 
         trace=list(run.trace),
         extra=extra,
         unit=outcome.unit,
+        reading=problem.reading(values) if values else None,
     )
 
 
