@@ -1,7 +1,7 @@
-"""The command line: `mipclass demo | fit | predict | compare | export | solve | verify | solvers | reproduce`.
+"""The command line: `mipclass demo | fit | predict | compare | export | solve | verify | solvers | reproduce | warm`.
 
 Exit codes: 0 did what was asked, 1 error, 2 usage, 3 not proven although --require-proof was given, 4 infeasible.
-Here are the commands on data files; model_commands.py and study_commands.py hold the others.
+Here are the commands on data files; model_commands.py, study_commands.py and warm_command.py hold the others.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .options import (
 )
 from .output import EXIT_ERROR, as_json, check_writable, exit_code, out, result_as_json
 from .study_commands import reproduce
+from .warm_command import warm
 
 MOST_WEIGHTS_SHOWN = 12
 """Weights of a rule that `fit` prints; the saved file and --json have all of them."""
@@ -208,7 +209,7 @@ def verify(
     raise typer.Exit(0 if verdict.accepted else EXIT_ERROR)
 
 
-for command in (demo, fit, predict, solvers, solve, export, compare, verify, reproduce):
+for command in (demo, fit, predict, solvers, solve, export, compare, verify, reproduce, warm):
     app.command()(with_groups(command))
 
 

@@ -18,7 +18,7 @@ from ..methods.robust_svm.solution_path import OutlierPath
 from ..modelling.model import Model
 from ..models.robust_svm import check_C, robust_svm
 from ..models.rules import Kernel
-from ..protocol.result import Result, Status
+from ..protocol.result import Result
 from ..protocol.run import Run
 from ..solving.driver import solve_within
 from .base import BinaryClassifier, as_part_of, limited
@@ -138,8 +138,8 @@ class OutlierPathSVC(BinaryClassifier):
                 value, cost, training = self._choose(X, y, weights, order, costs, seed, run)
             else:
                 value, cost = float(self.selection), costs[0]
-            if self._tried and run.stop() is Status.INTERRUPTED:
-                last = self._tried[-1]  # where the interruption left the path
+            if self._tried and run.stop() is not None:
+                last = self._tried[-1]  # where the limit or the interruption left the path
             else:
                 last = self._solve(X, y, weights, training, value, cost, run, 1)
             self._adopt(X, last)
@@ -160,7 +160,7 @@ class OutlierPathSVC(BinaryClassifier):
         for cost in costs:
             curves = []
             for train, held in folds:
-                if self._tried and run.stop() is Status.INTERRUPTED:
+                if self._tried and run.stop() is not None:
                     break
                 curves.append(self._curve(X, y, weights, train, held, cost, run, left))
                 left -= 1

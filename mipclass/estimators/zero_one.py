@@ -135,10 +135,13 @@ class ZeroOneClassifier(LinearClassifier):
             found: list[Result] = Parallel(n_jobs=self.n_jobs)(jobs)
             return found
         results: list[Result] = []
+        overrun = 0.0  # of a restart beyond its part: what it needs to prepare the data, whatever the limit
         for k, seed in enumerate(seeds):
-            if results and run.stop() is not None:
+            if results and (run.stop() is not None or run.seconds_left() <= overrun):
                 break
+            began, part = run.seconds(), run.seconds_left() / (len(seeds) - k)
             results.append(self._solve(problem, seed, run, len(seeds) - k))
+            overrun = max(overrun, run.seconds() - began - part)
         return results
 
     def _solve_remote(self, problem: Model, seed: int, until: float, pieces: int) -> Result:

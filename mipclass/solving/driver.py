@@ -178,6 +178,9 @@ def _run(problem: Problem, choice: Choice, run: Run, options: Mapping[str, Any] 
 
 
 def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: str) -> Result:
+    if outcome.status is Status.TIME_LIMIT and run.stop() is Status.INTERRUPTED:
+        # A solver of others may not hear Ctrl-C before its own time limit ends it.
+        outcome = replace(outcome, status=Status.INTERRUPTED)
     outcome, certified = _checked(problem, outcome, run)
     values = outcome.values or {}
     extra = dict(outcome.extra)

@@ -14,7 +14,15 @@ import numpy as np
 import pytest
 
 import mipclass
-from benchmarks.studies.general.time_limits import BACKENDS, ESTIMATORS, METHODS, WORK, asked_and_taken, overlapping
+from benchmarks.studies.general.time_limits import (
+    BACKENDS,
+    ESTIMATORS,
+    METHODS,
+    WORK,
+    asked_and_taken,
+    load_packages,
+    overlapping,
+)
 from mipclass import OutlierPathSVC, models
 from mipclass.checker import UnfinishedError, check
 from mipclass.kernels.waiting import WAIT
@@ -55,6 +63,7 @@ def test_a_time_limit_is_kept(what: str) -> None:
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
 @pytest.mark.parametrize("what", WORK)
 def test_ctrl_c_returns_what_was_found(what: str) -> None:
+    load_packages()
     call = WORK[what]()
     timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
     began, compiled = time.perf_counter(), WAIT.seconds()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -148,8 +149,8 @@ def _kernel_ranking(n: int) -> Any:
 
 
 def long_lp(n: int) -> Program:
-    """A dense LP: the average violations of one hyperplane in 200 features."""
-    return models.rlp(*overlapping(n, 200)).program()
+    """A dense LP: the average violations of one hyperplane in 100 features."""
+    return models.rlp(*overlapping(n, 100)).program()
 
 
 BACKENDS: Mapping[str, Work] = {
@@ -159,11 +160,11 @@ BACKENDS: Mapping[str, Work] = {
     },
     **{
         f"{name}, QP of 1200": _model(lambda: kernel_dual(1200), name)
-        for name in ("highs", "osqp", "piqp", "cvxpy:CLARABEL", "cvxpy:OSQP", "pyomo:highs")
+        for name in ("highs", "osqp", "piqp", "cvxpy:CLARABEL", "cvxpy:OSQP")
     },
     **{f"{name}, MIQP of 80": _model(lambda: regularised_zero_one(80), name) for name in ("highs", "scip")},
     **{
-        f"{name}, LP of 20000 x 200": _model(lambda: long_lp(20_000), name)
+        f"{name}, LP of 5000 x 100": _model(lambda: long_lp(5_000), name)
         for name in ("highs", "scip", "cvxpy:CLARABEL")
     },
 }
@@ -218,8 +219,15 @@ ESTIMATORS: Mapping[str, Work] = {
 WORK: Mapping[str, Work] = METHODS | BACKENDS | ESTIMATORS
 
 
+def load_packages() -> None:
+    """Import what the calls use: that takes seconds on a busy machine, and is no part of a search."""
+    for package in ("cvxpy", "numba", "pyomo.environ", "pyscipopt", "scipy.stats", "sklearn.svm"):
+        import_module(package)
+
+
 def asked_and_taken(what: str, limit: float) -> dict[str, Any]:
     """Seconds taken when `limit` seconds are allowed, without those in which kernels were compiled, and how the call ended."""
+    load_packages()
     call = WORK[what]()
     began, compiled = time.perf_counter(), WAIT.seconds()
     result = call(limit)
@@ -245,7 +253,8 @@ def report(results: Results) -> str:
         rows.append([what, *(f"{seconds:.2f}" for seconds in taken), ", ".join(dict.fromkeys(ends))])
     return "\n\n".join(
         [
-            "Seconds taken by calls that were allowed the seconds in the heading; data are made before, kernels compiled before.",
+            "Seconds taken by calls that were allowed the seconds in the heading. Data are made, packages imported and kernels compiled "
+            "before. Solvers of others are asked to stop by their own limits, which they read between two of their steps.",
             table(["what", *(f"{limit:g} s asked" for limit in limits), "status"], rows),
         ]
     )

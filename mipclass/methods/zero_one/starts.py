@@ -19,10 +19,13 @@ MOST_SVM_PASSES = 5_000
 
 
 def start_rule(form: ZeroOneForm, run: Run) -> Array:
-    """The rule a search starts from: the caller's warm start, else a linear SVM; the better of W and -W."""
+    """The rule a search starts from: the caller's warm start, else a linear SVM, or least squares when the run has to stop
+    already; the better of W and -W."""
     if run.warm_start is not None and "w" in run.warm_start:
         w = np.asarray(run.warm_start["w"], dtype=np.float64)
         W = form.data.restricted(np.append(w, float(run.warm_start.get("b", np.zeros(())))))
+    elif run.stop() is not None:
+        W = least_squares_rule(form.data.Z, form.data.relative_weights)
     else:
         W = svm_rule(form.points, run.options.get("svm_C", SVM_C), run.seed)
     return better_side(form.data, W)

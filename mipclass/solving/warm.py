@@ -1,0 +1,77 @@
+"""Compile the kernels of all methods beforehand, by tiny problems that take the same ways as real ones.
+
+A method's kernels are otherwise compiled when it is first called, while the clock of its time limit stands still. Images of
+machines and continuous integration call this once, by `mipclass warm`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..models.false_positive import tau_fpl, tau_fpl_kernel
+from ..models.outlier_svm import outlier_svm
+from ..models.polyhedral import polyhedral
+from ..models.rate_constraints import FalsePositiveRate
+from ..models.robust_svm import robust_svm
+from ..models.rules import Kernel
+from ..models.topk_projection import topk_projection
+from ..models.zero_one import zero_one
+from .driver import solve
+
+Rehearsal = tuple[str, Callable[[], Any], Mapping[str, Any]]
+"""A solver, a tiny problem and options."""
+
+
+def _points(n: int, d: int) -> tuple[Array, Array]:
+    """Two overlapping classes."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    return rng.normal(size=(n, d)) + 0.7 * y[:, None], y
+
+
+def _gram() -> tuple[Array, Array]:
+    X, y = _points(24, 2)
+    return np.exp(-np.square(X[:, None] - X[None]).sum(axis=2)), y
+
+
+REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
+    "zero-one loss, heuristics": tuple(
+        (name, lambda: zero_one(*_points(24, 2)), {}) for name in ("csa", "sla", "local", "pcs", "bnb")
+    ),
+    "zero-one loss, proofs by boxes": (("box", lambda: zero_one(*_points(24, 3)), {}),),
+    "zero-one loss, proofs by subsystems": (
+        ("iis", lambda: zero_one(*_points(24, 3)), {}),
+        ("exact", lambda: zero_one(*_points(24, 3), subject_to=[FalsePositiveRate(0.2)]), {}),
+    ),
+    "polyhedral separation": (
+        ("slp", lambda: polyhedral(*_points(24, 2), 2), {"lp": "interior-point"}),
+        ("slp", lambda: polyhedral(*_points(24, 2), 2), {"variant": "paper"}),
+    ),
+    "robust SVM, linear": (
+        ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {}),
+        ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {"path": "s"}),
+        ("cccp", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {}),
+    ),
+    "robust SVM, kernel": (
+        ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
+        ("cccp", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
+    ),
+    "SVM with outliers": (("rgd-tree", lambda: outlier_svm(*_points(24, 2), 0.3), {}),),
+    "tau-FPL": (
+        ("lbfgs", lambda: tau_fpl(*_points(40, 2), 0.1, 1e-2), {}),
+        ("fista", lambda: tau_fpl(*_points(40, 2), 0.1, 1e-2), {}),
+        ("fista", lambda: tau_fpl_kernel(*_gram(), 0.1, 1e-2), {}),
+        ("topk", lambda: topk_projection(np.linspace(0.0, 1.0, 9), np.linspace(0.5, 2.0, 7), 2), {}),
+    ),
+}
+"""Group of kernels -> what calls all of them; groups share few kernels, so that processes may compile them side by side."""
+
+
+def warm(group: str) -> None:
+    """Compile the kernels of one group of REHEARSALS; kernels that are kept from before are only loaded."""
+    for solver, problem, options in REHEARSALS[group]:
+        solve(problem(), solver, options=options)
