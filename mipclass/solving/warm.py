@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Index
 from ..models.false_positive import tau_fpl, tau_fpl_kernel
 from ..models.outlier_svm import outlier_svm
 from ..models.polyhedral import polyhedral
@@ -26,14 +26,14 @@ Rehearsal = tuple[str, Callable[[], Any], Mapping[str, Any]]
 """A solver, a tiny problem and options."""
 
 
-def _points(n: int, d: int) -> tuple[Array, Array]:
+def _points(n: int, d: int) -> tuple[Array, Index]:
     """Two overlapping classes."""
     rng = np.random.default_rng(0)
     y = np.arange(n) % 2
     return rng.normal(size=(n, d)) + 0.7 * y[:, None], y
 
 
-def _gram() -> tuple[Array, Array]:
+def _gram() -> tuple[Array, Index]:
     X, y = _points(24, 2)
     return np.exp(-np.square(X[:, None] - X[None]).sum(axis=2)), y
 
