@@ -8,6 +8,9 @@ binary within the integrality tolerance 1e-6 of zero cannot switch off a margin 
 the box up, rather than the margin down to eps, keeps the margin far above the absolute row tolerances of solvers: with a
 margin of 2.7e-5 HiGHS called 22 errors optimal where 4 were feasible.
 
+A constant column is part of the offset: around its mean it is zero, so that the box says nothing about its weight. That weight is zero
+unless a row on the weights speaks of it; then it is as large as the row needs (`_reach_of_constants`).
+
 Whole-number weights have their own box; there the row itself is multiplied by K. Bounds and penalties on w also give a
 box. zero_one_loss.py declares the rows.
 """
@@ -18,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..modelling.declaration import Declaration
 from ..modelling.expression import Rows
 from ..modelling.model import Model
@@ -67,7 +70,7 @@ def find_box(d: Declaration, margin: float) -> WeightBox | None:
         return None
     X = d.points.dense()
     tied = rule.intercept is not False and _offset_is_named(d.model)
-    mean = np.zeros(d.data.d) if tied or rule.intercept is False else X.mean(axis=0)
+    mean = np.zeros(d.data.d) if tied or rule.intercept is False else _means(X)
     deviation = np.abs(X - mean)
     largest = deviation.max(axis=0)
     unit = np.divide(1.0, largest, out=np.ones_like(largest), where=largest > 0)
@@ -78,6 +81,9 @@ def find_box(d: Declaration, margin: float) -> WeightBox | None:
     if is_cone:
         K = _largest_scale(float((deviation @ unit).max()))
         reach = np.where(largest > 0, K * unit, 0.0)
+        constant = largest == 0
+        reach[constant] = _reach_of_constants(d.model, constant, reach, float((deviation @ reach).max()) + 1.0)
+        unit[constant] = np.where((reach > 0) & np.isfinite(reach), reach / K, 1.0)[constant]
         around = "" if tied or rule.intercept is False else " - mean_j"
         scope = f"among rules whose correct points have margin >= {1 / K:.3g} when scaled to |w_j| max_i |x_ij{around}| <= 1"
     elif not np.isfinite(reach).all():
@@ -89,12 +95,46 @@ def find_box(d: Declaration, margin: float) -> WeightBox | None:
         factor = _largest_scale(float((deviation @ reach).max()))
         scope = f"among rules whose correct points have margin >= {1 / factor:.3g}"
     required = 1.0 if scale_free or margin else FREE_MARGIN
-    spread = deviation @ reach
+    spread = deviation @ np.where(largest > 0, reach, 0.0)
     offset = float(spread.max()) + 1.0 if rule.intercept is not False else 0.0
     if tied and not is_cone:  # In a cone every rule has a multiple with |b| <= offset; elsewhere the rows on b decide.
         offset = max(offset, _largest_named_offset(d.model))
     scope = scope or "; ".join([f"within |w_j| <= {reach.max():.6g}", *free_margin_note(d.model, margin)])
     return WeightBox(reach, unit, mean, offset, factor, required, required + factor * (spread + offset), scope)
+
+
+def _means(X: Array) -> Array:
+    """The mean of each column; of a constant column exactly its value, which a sum of many copies of 0.1 would miss."""
+    means: Array = np.where((X[0] == X).all(axis=0), X[0], X.mean(axis=0))
+    return means
+
+
+def _reach_of_constants(model: Model, constant: Mask, reach: Array, offset: float) -> Array:
+    """Limits on |w_c| of columns c without influence on centred scores, in a cone; 0 where no row ties w_c to another weight.
+
+    A homogeneous row a_c w_c + rest(w, b) >= 0 is a limit -rest / a_c on w_c, whose size is at most |rest| / |a_c| within the box. When some
+    w_c satisfies all such limits, then 0 or one of the limits does, so the largest of these sizes loses no rule. Where a row ties two
+    constant columns to each other the argument fails, and both are without a limit.
+    """
+    limits = np.zeros(len(reach))
+    sizes = np.append(np.where(constant, 0.0, reach), offset)
+    for A in (_coefficients(rows, len(reach)) for rows in model.weight_rows()):
+        among = np.abs(A[:, :-1]) * constant
+        rest = np.abs(A) @ sizes
+        several = np.count_nonzero(among, axis=1) > 1
+        needed = np.where(several, np.inf, rest)[:, None]
+        ratios = np.divide(needed, among, out=np.zeros_like(among), where=among > 0)
+        limits = np.maximum(limits, ratios.max(axis=0, initial=0.0))
+    return limits[constant]
+
+
+def _coefficients(rows: Rows, d: int) -> Array:
+    """The matrix of the rows over (w, b)."""
+    A = np.zeros((rows.expression.size, d + 1))
+    for block, matrix in rows.expression.terms.items():
+        part = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+        A[:, slice(0, d) if block.name == "w" else slice(d, d + 1)] += part.reshape(len(A), -1)
+    return A
 
 
 def free_margin_note(model: Model, margin: float) -> list[str]:

@@ -156,6 +156,9 @@ def encode_errors(d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
         required = box.margin / box.factor
         if d.model.is_scale_free and box.factor == 1.0:
             used = box.reach > 0
+            if "b" in scaled:  # The offset takes over the part of constant columns, which the box leaves out.
+                scaled["b"] = scaled["b"] + box.mean[~used] @ scaled["w"][~used]
+                scaled["w"] = np.where(used, scaled["w"], 0.0)
             shares = np.abs(scaled["w"][used]) / box.reach[used]
             centre = np.abs(scaled.get("b", 0.0) + box.mean @ scaled["w"]) / box.offset if box.offset else 0.0
             largest = float(max(np.max(shares, initial=0.0), centre))

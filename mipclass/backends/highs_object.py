@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Array
-from ..errors import MipclassError, OptionError
+from ..errors import MipclassError, OptionError, UnsupportedProgramError
 from ..modelling.program import Program
 from ..protocol.hooks import Hooks
 from ..protocol.result import Status
@@ -46,6 +46,10 @@ STATUS = {
 }
 
 
+LARGEST_COEFFICIENT = 1e15
+"""HiGHS loads no program with a coefficient of this absolute value or more (its option large_matrix_value)."""
+
+
 class HighsError(MipclassError, RuntimeError):
     """HiGHS refused a call; the message says which."""
 
@@ -60,6 +64,7 @@ def load(program: Program) -> Any:
     """A silent Highs object holding the program, loaded in one vectorised call."""
     import highspy
 
+    _check_coefficients(program)
     highs = highspy.Highs()
     highs.silent()
     A = program.A
@@ -98,6 +103,20 @@ def load(program: Program) -> Any:
             f"load the Hessian of {program.name!r}",
         )
     return highs
+
+
+def _check_coefficients(program: Program) -> None:
+    """Refuse coefficients that HiGHS does not load, with the name of the first one."""
+    A = program.A
+    if not A.nnz or max(A.data.max(), -A.data.min()) < LARGEST_COEFFICIENT:
+        return
+    k = int(np.argmax(np.abs(A.data)))
+    row = int(np.searchsorted(A.indptr, k, side="right")) - 1
+    raise UnsupportedProgramError(
+        f"HiGHS cannot load program {program.name!r}: the coefficient of {program.column_names()[A.indices[k]]} in row "
+        f"{program.row_names()[row]} is {A.data[k]:.3g}, and HiGHS takes absolute values below {LARGEST_COEFFICIENT:.0e}. Express the feature "
+        "in another unit (e.g. sklearn's MaxAbsScaler), or use another solver, such as solver='scip'."
+    )
 
 
 def configure(highs: Any, run: Run, options: Mapping[str, Any]) -> None:

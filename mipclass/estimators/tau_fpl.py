@@ -23,6 +23,7 @@ from ..analysis.thresholds import (
 from ..arrays import Array
 from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError, warn
+from ..modelling.data import check_largest, check_scales, largest_of_columns
 from ..modelling.problem import Problem
 from ..modelling.row_blocks import is_lazy, row_blocks
 from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
@@ -158,6 +159,7 @@ class TauFPLClassifier(BinaryClassifier):
             X, y, weights = self._validate_blocks(X, y, sample_weight)
         else:
             X, y, weights = self._validate(X, y, sample_weight)
+            check_scales(X, self._names(), free_units=False)
         y_pm1 = self._signs(y)
         for sign, label in ((-1.0, self.classes_[0]), (1.0, self.classes_[1])):
             if not weights[y_pm1 == sign].any():
@@ -338,13 +340,20 @@ class TauFPLClassifier(BinaryClassifier):
 
     def _validate_blocks(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array]:
         """As `_validate`, reading X block by block."""
+        largest = np.zeros(X.shape[1])
         for rows, block in row_blocks(X):
             if not np.isfinite(block).all():
                 raise ValueError(f"Input X contains NaN or infinity in rows {rows.start} to {rows.stop - 1}.")
+            largest = np.maximum(largest, largest_of_columns(block))
         placeholder = np.zeros((X.shape[0], 1))
         _, y, weights = self._validate(placeholder, np.asarray(y), sample_weight)
         self.n_features_in_ = int(X.shape[1])
+        check_largest(largest, self._names(), free_units=False)
         return X, y, weights
+
+    def _names(self) -> list[str]:
+        """The names of the features, or x0, x1, ..."""
+        return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
 
     def _fit_kernel(self, X: Any) -> Array | None:
         if self.kernel == "linear":

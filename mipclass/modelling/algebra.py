@@ -20,7 +20,7 @@ from ..arrays import Array
 from ..checks import is_number
 from ..errors import InvalidInputError
 from ..protocol.result import Values
-from .data import Data
+from .data import Data, far_scales
 from .expression import Affine, Rows
 
 if TYPE_CHECKING:
@@ -236,13 +236,19 @@ class LinearConstraint(Constraint):
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
         worst = self.rows.violation(values)
-        return worst if worst > ROW_TOLERANCE * self._scale(values) else 0.0
+        return worst if worst > ROW_TOLERANCE * self._scale(model.data, values) else 0.0
 
-    def _scale(self, values: Mapping[str, Any]) -> float:
-        """The largest sum_j |a_j| max |v| over rows; at least 1 for rows with a constant, which has a scale of its own."""
-        terms = self.rows.expression.terms.items()
-        sizes = [np.abs(M).sum(axis=1).max() * np.abs(values[block.name]).max(initial=0.0) for block, M in terms]
-        return float(max([0.0 if self.is_homogeneous else 1.0, *sizes]))
+    def _scale(self, data: Data, values: Mapping[str, Any]) -> float:
+        """The largest sum_j |a_j| max |v| over rows; at least 1 for rows with a constant, which has a scale of its own.
+
+        Weights are compared in units in which the columns of X lie near one.
+        """
+        sizes = [0.0 if self.is_homogeneous else 1.0]
+        for block, M in self.rows.expression.terms.items():
+            units = 1.0 / far_scales(data.X) if block.name == "w" and block.shape == (data.d,) else 1.0
+            largest = np.max(np.abs(values[block.name]) / units, initial=0.0)
+            sizes.append(float((np.abs(M) @ np.broadcast_to(units, block.size)).max() * largest))
+        return max(sizes)
 
     def weight_rows(self, model: Model) -> list[Rows]:
         return [self.rows]

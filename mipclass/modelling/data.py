@@ -2,6 +2,10 @@
 
 Every later step (points.py, declaration.py, the methods) may rely on finite float64 numbers, labels -1 and +1, weights
 >= 0 and distinct feature names.
+
+Scales. Squares of numbers beyond 1e154 overflow and squares of numbers below 1e-154 vanish, so an algorithm that forms variances or Gram
+matrices must not meet such numbers. Multiplying a column by a power of two is exact, and the scale-free 0-1 loss is the same problem
+afterwards: its rules are w_j 2^-k for the column times 2^k. All other models depend on the units of X, so they refuse far ones.
 """
 
 from __future__ import annotations
@@ -16,6 +20,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Mask
 from ..errors import InvalidInputError
+
+NEAR = 2.0**100
+"""Columns whose largest absolute value lies within [1/NEAR, NEAR] (about 1e-30 to 1e30) stay as they are: squares and products of
+several of their entries are far from the ends of float64."""
+
+WIDE = 1e250
+"""With the scale-free 0-1 loss the largest absolute value of a column lies within [1/WIDE, WIDE]. The weight of such a column is
+about its reciprocal, and this leaves a factor of 1e50 on either side for weights that are larger or smaller than that."""
+
+NARROW = 1e75
+"""In all other models the largest absolute value of a column lies within [1/NARROW, NARROW]: products of four entries, such as
+squared entries of a Gram matrix, are finite."""
+
+SPAN = 2.0**960
+"""Largest ratio of two entries of one column beyond NEAR: divided by the column's scale, the smaller one is still a normal number
+and loses no digit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,3 +233,46 @@ def _class_weights(
     if not all(0 <= factor < np.inf for factor in factors):
         raise InvalidInputError(f"class_weight must hold finite weights >= 0; got {dict(class_weight)!r}.")
     return factors
+
+
+def far_scales(X: Any) -> Array:
+    """A power of two for each column, so that the columns of X divided by them lie near one; 1 for columns that lie there already."""
+    largest = largest_of_columns(X)
+    far = (largest > NEAR) | ((largest < 1.0 / NEAR) & (largest > 0.0))
+    return np.where(far, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
+
+
+def largest_of_columns(X: Any) -> Array:
+    """The largest absolute value of each column of X, dense or sparse."""
+    if sp.issparse(X):
+        largest, smallest = (side.toarray().ravel() for side in (X.max(axis=0), X.min(axis=0)))
+    else:
+        largest, smallest = X.max(axis=0), X.min(axis=0)
+    return np.asarray(np.maximum(largest, -smallest), dtype=np.float64)
+
+
+def check_scales(X: Any, names: Sequence[str], *, free_units: bool) -> None:
+    """Refuse columns outside the range of the model; `free_units` says that the units of X do not matter to it."""
+    largest = largest_of_columns(X)
+    check_largest(largest, names, free_units=free_units)
+    for j in map(int, np.flatnonzero(largest > NEAR)):
+        sizes = np.abs(X[:, [j]].data if sp.issparse(X) else X[:, j])
+        smallest = float(sizes[sizes > 0.0].min())
+        if smallest < largest[j] / SPAN:
+            raise InvalidInputError(
+                f"feature {names[j]!r} has values of size {smallest:.3g} and {largest[j]:.3g}; within one feature a ratio up to {SPAN:.0e} is "
+                "allowed, beyond which float64 cannot hold both in one unit. Set the small values to 0, or take logarithms."
+            )
+
+
+def check_largest(largest: Array, names: Sequence[str], *, free_units: bool) -> None:
+    """Refuse columns whose largest absolute value is outside the range of the model."""
+    limit = WIDE if free_units else NARROW
+    outside = np.flatnonzero((largest > limit) | ((largest < 1.0 / limit) & (largest > 0.0)))
+    if len(outside):
+        j = int(outside[0])
+        why = "" if free_units else " This model depends on the units of X, so it is not rescaled here."
+        raise InvalidInputError(
+            f"feature {names[j]!r} has {largest[j]:.3g} as its largest absolute value ({len(outside)} such feature(s)); allowed are "
+            f"0 and {1.0 / limit:.0e} to {limit:.0e}.{why} Express the feature in another unit, e.g. with sklearn's MaxAbsScaler."
+        )

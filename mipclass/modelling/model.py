@@ -23,7 +23,7 @@ from ..errors import InvalidInputError
 from ..protocol.result import Values
 from . import model_text
 from .algebra import Constraint, ErrorLimit, Objective, Rule, Term, as_constraints, as_objective
-from .data import Data, check_data
+from .data import Data, check_data, check_scales
 from .declaration import Declaration
 from .expression import Affine, Rows, Variables
 from .linear import Linear
@@ -115,6 +115,7 @@ class Model:
                 )
             constraint.check(self.data)
         self._check_scale(constraints)
+        check_scales(self.data.X, self.data.feature_names, free_units=self._has_free_units(constraints))
         self.constraints = constraints
         self._points: Points | None = None
         self._declared: tuple[Declaration, Program] | None = None
@@ -134,14 +135,23 @@ class Model:
                 "(a point is an error when y (w.x + b) < 1), or drop the term."
             )
 
+    def _has_free_units(self, constraints: tuple[Constraint, ...]) -> bool:
+        """Whether multiplying a column of X by a positive number and its weight by the inverse leaves the problem the same."""
+        boxes = [box for box in (c.weight_box(self.data) for c in constraints) if box is not None]
+        bounded = any((np.isfinite(side) & (side != 0)).any() for box in boxes for side in box)
+        return isinstance(self.rule, Linear) and self._is_scale_free_under(constraints) and not bounded
+
     @property
     def is_scale_free(self) -> bool:
         """No term or constraint changes when the rule is multiplied by a positive number, so that its scale may be fixed.
 
         A loss of weight zero counts too: it defines what an error is, and margin=1 defines it at one scale.
         """
+        return self._is_scale_free_under(self.constraints)
+
+    def _is_scale_free_under(self, constraints: tuple[Constraint, ...]) -> bool:
         terms = [term for coefficient, term in self.terms if coefficient > 0 or term.is_loss]
-        return all(term.is_scale_free for term in terms) and all(c.is_homogeneous for c in self.constraints)
+        return all(term.is_scale_free for term in terms) and all(c.is_homogeneous for c in constraints)
 
     # -- data, as methods read it -------------------------------------------------------------------------------------
 

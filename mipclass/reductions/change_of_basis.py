@@ -12,6 +12,9 @@ simple column), or several (the offset b = b' - mean.w: a composite column). Bou
 With multipliers r of the rows, s of the new rows and z' of the columns, stationarity T'(Qx + c - A'r) = T_L's + z' holds for
 z = s_j (composite) or z'_j / T_jj (simple), since T'z = T_L's + z'. The same z and r turn a Farkas proof of the reduced
 program into one of the original, where z = -A'r follows from T'z = -T'A'r.
+
+A row on the weights of columns in far units (w_j >= 0 for a feature of 1e100) would have entries that solvers drop as zero; such rows are
+divided by a power of two s_i near their largest entry, and r_i is the multiplier of the divided row divided by s_i.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ from ..arrays import Array, Index, Mask, Positions
 from ..modelling.blocks import Block
 from ..modelling.program import Program
 from .base import Answer, Receipt, Reduction
+
+NEAR_ROW = 2.0**20
+"""Rows whose largest entry lies within [1/NEAR_ROW, NEAR_ROW] (about 1e-6 to 1e6) stay as they are: HiGHS drops entries below 1e-9."""
 
 
 class ChangeOfBasis(Reduction):
@@ -48,28 +54,40 @@ class ChangeOfBasis(Reduction):
             names = program.column_names()
             labels = (tuple(names[j] for j in limited),)
             blocks = (*blocks, Block("bounds_of", program.n_rows, (len(limited),), labels))
+        A = sp.csr_array(sp.vstack([program.A @ T, T[limited]], format="csr"))
+        scales = _row_scales(A)
+        if (scales != 1.0).any():
+            A = sp.csr_array(sp.diags_array(1.0 / scales) @ A)
         changed = program.replace_with(
             c=T.T @ program.c,
-            A=sp.csr_array(sp.vstack([program.A @ T, T[limited]], format="csr")),
+            A=A,
             Q=None if program.Q is None else sp.csc_array(T.T @ program.Q @ T),
-            row_lower=np.concatenate([program.row_lower, program.lower[limited]]),
-            row_upper=np.concatenate([program.row_upper, program.upper[limited]]),
+            row_lower=np.concatenate([program.row_lower, program.lower[limited]]) / scales,
+            row_upper=np.concatenate([program.row_upper, program.upper[limited]]) / scales,
             lower=np.where(simple, np.minimum(*ends), -np.inf),  # a negative unit swaps the two
             upper=np.where(simple, np.maximum(*ends), np.inf),
             rows=blocks,
         )
-        return changed, BasisReceipt(T, simple, units, program.n_rows, limited)
+        return changed, BasisReceipt(T, simple, units, program.n_rows, limited, scales)
+
+
+def _row_scales(A: sp.csr_array) -> Array:
+    """A power of two for each row: near its largest entry where that is far from one, else 1."""
+    largest = abs(A).max(axis=1).toarray().ravel() if A.nnz else np.zeros(A.shape[0])
+    far = (largest > NEAR_ROW) | ((largest < 1.0 / NEAR_ROW) & (largest > 0.0))
+    return np.where(far, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class BasisReceipt(Receipt):
-    """T with its simple columns and its diagonal, and the composite columns whose bounds became the last rows."""
+    """T with its simple columns and its diagonal, the composite columns whose bounds became the last rows, and the rows' divisors."""
 
     T: sp.csr_array
     simple: Mask
     units: Array
     n_rows: int
     limited: Positions
+    row_scales: Array
 
     @property
     def row_origin(self) -> Index:
@@ -85,14 +103,16 @@ class BasisReceipt(Receipt):
     def back(self, answer: Answer) -> Answer:
         """The multiplier of a composite column's bound is that of the row which the bound became."""
         column_duals = None
-        if answer.column_duals is not None and answer.row_duals is not None:
+        row_duals = None if answer.row_duals is None else answer.row_duals / self.row_scales
+        ray = None if answer.ray is None else answer.ray / self.row_scales
+        if answer.column_duals is not None and row_duals is not None:
             column_duals = np.where(self.simple, answer.column_duals / self.units, 0.0)
-            column_duals[self.limited] = answer.row_duals[self.n_rows :]
+            column_duals[self.limited] = row_duals[self.n_rows :]
         return Answer(
             x=None if answer.x is None else np.asarray(self.T @ answer.x),
-            row_duals=None if answer.row_duals is None else answer.row_duals[: self.n_rows],
+            row_duals=None if row_duals is None else row_duals[: self.n_rows],
             column_duals=column_duals,
-            ray=None if answer.ray is None else answer.ray[: self.n_rows],
+            ray=None if ray is None else ray[: self.n_rows],
         )
 
     def forward_row(self, coefficients: Array) -> Array:

@@ -51,7 +51,7 @@ class Fista(Method[RankingForm]):
         """Minimise the dual to the relative duality gap asked for, or by the paper's own stopping rule."""
         from .projected_gradient import dual_start, train_dual
 
-        data, options = form.data, run.options
+        data, options = form.data if form.gram is not None else form.data.near_one(), run.options
         given = form.start(run)
         found = train_dual(
             data,
@@ -59,11 +59,11 @@ class Fista(Method[RankingForm]):
             run.gap or options["tolerance"],
             options["max_iterations"],
             gram=form.gram,
-            start=None if given is None else dual_start(data, data.rows.scores(given)),
+            start=None if given is None else dual_start(data, data.rows.scores(given / data.rows.unit)),
             paper_epsilon=options["epsilon"] if options["variant"] == "paper" else None,
         )
         values: Values = {"c": found.z / (data.total * data.R)}
         if found.w is not None:
-            values = {"w": found.w, "b": np.zeros(())}
+            values = {"w": found.w * data.rows.unit, "b": np.zeros(())}
         extra = {"relative_gap": found.gap, "alpha": found.z[data.pos], "beta": -found.z[data.neg]}
         return form.outcome(found, values, extra)

@@ -32,6 +32,8 @@ class LBFGS(Method[RankingForm]):
     def solve(self, form: RankingForm, run: Run) -> Outcome:
         """Minimise the primal to the relative duality gap asked for."""
         tolerance = run.gap or run.options["tolerance"]
-        found = train(form.data, run, tolerance, run.options["max_iterations"], form.start(run))
-        values = {"w": found.w, "b": np.zeros(())}
+        data, given = form.data.near_one(), form.start(run)
+        start = None if given is None else given / data.rows.unit
+        found = train(data, run, tolerance, run.options["max_iterations"], start)
+        values = {"w": found.w * data.rows.unit, "b": np.zeros(())}
         return form.outcome(found, values, {"relative_gap": found.gap, "eps": found.eps})

@@ -85,19 +85,19 @@ def newton_direction(loss: EntropicLoss, alpha: Array, g: Array, gradient: Array
 
 
 def _moments(rows: RankingRows, index: Index, o: Array) -> tuple[Array, Array]:
-    """(X' diag(o) X, X'o) over the rows `index`."""
-    d = rows.shape[1]
+    """(X' diag(o) X, X'o) over the rows `index`, X in the unit of the rows."""
+    d, unit = rows.shape[1], rows.unit
     if rows.is_sparse:
         from .kernels.topk_smooth import square_sparse_rows
 
         X = rows.X
         data = X.data.astype(np.float64, copy=False)
         square, moment = square_sparse_rows(data, X.indices, X.indptr, index, o, d)
-        return np.asarray(square), np.asarray(moment)
+        return np.asarray(square) * unit**2, np.asarray(moment) * unit
     square, moment = np.zeros((d, d)), np.zeros(d)
     for start in range(0, index.size, BLOCK):
         here = slice(start, start + BLOCK)
-        part = np.asarray(rows.take(index[here]), dtype=np.float64)
+        part = unit * np.asarray(rows.take(index[here]), dtype=np.float64)
         square += part.T @ (o[here, None] * part)
         moment += part.T @ o[here]
     return square, moment

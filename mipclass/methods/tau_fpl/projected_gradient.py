@@ -149,7 +149,7 @@ def train_dual(
         base = here.beyond(before, (momentum_t - 1.0) / t_next)
         step = _step(dual, base, L, run)
         if step is None:
-            best.status = run.stop()
+            best.status = run.stop() or Status.NUMERICAL_ERROR
             break
         after, L = step
         value_after = dual.value(after)
@@ -176,11 +176,14 @@ def train_dual(
 
 
 def _step(dual: Dual, base: DualPoint, L: float, run: Run) -> tuple[DualPoint, float] | None:
-    """A projected gradient step with the smallest L = previous / SHRINK * GROW^i whose quadratic model lies above g; None when stopped."""
+    """A projected gradient step with the smallest L = previous / SHRINK * GROW^i whose quadratic model lies above g.
+
+    None when stopped, or when products of the data have overflowed, and no L helps.
+    """
     gradient = dual.gradient(base)
     L /= SHRINK
     m, R = dual.m, dual.data.R
-    while True:
+    while np.isfinite(L) and np.isfinite(gradient).all():
         after = dual.point(dual.project(base.z - gradient / L))
         move = after.z - base.z
         if after.v is not None and base.v is not None:
@@ -194,6 +197,7 @@ def _step(dual: Dual, base: DualPoint, L: float, run: Run) -> tuple[DualPoint, f
         if run.stop() is not None:
             return None
         L *= GROW
+    return None
 
 
 def dual_start(data: RankingData, scores: Array) -> Array:

@@ -104,6 +104,9 @@ class SmoothedLoss:
         low, high = float(neg.min()) - self.eps, float(neg.max())
         self.theta = kernels.smooth_threshold(neg, data.weight_neg, data.k, self.eps, self.theta, low, high)
         mass, first, square = kernels.smooth_top_mean(neg, data.weight_neg, self.theta, self.eps)
+        if mass == 0.0:  # eps is below the rounding of the scores: the largest of them are the top
+            self.theta = float(np.nextafter(high, -np.inf))
+            mass, first, square = kernels.smooth_top_mean(neg, data.weight_neg, self.theta, self.eps)
         return float((first - 0.5 * self.eps * square) / mass)
 
     def duals(self, pos: Array, neg: Array, top: float) -> tuple[Array, Array, float]:

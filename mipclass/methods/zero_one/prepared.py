@@ -11,6 +11,7 @@ is homogeneous in W = (w, b): with signed rows z_i = t_i (x_i, 1) it reads  sum_
 * equal points with opposite labels cost every rule min(a, b), and only |a - b| remains to be decided
   (`cancel=True`; wrong under rate, parity or margin constraints, which count the classes apart).
 
+Columns of far scale (1e160, say) are divided by a power of two; `rule` and `restricted` translate between these units and the user's.
 All of this is exact on the float64 values: weights are whole numbers times a power of two (`costs`), and the searches count in
 whole numbers. `widest` asks the linear programs, `offsets` chooses the best offset.
 """
@@ -24,6 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from ...arrays import Array, Index, Positions
+from ...modelling.data import far_scales
 from .costs import Counts, ExactCosts, count_costs, exact_costs
 from .scope import RELATIVE_MARGIN, column_scales, loses_only_rounding
 
@@ -132,6 +134,7 @@ class ZeroOneData(WeightedRows):
     group : group[i] is the row of `Z` that the user's point i went into, or -1 when it decides nothing (weight zero, or
         cancelled by equal points of the other label).
     at : one of the user's points of positive weight; it holds the value of every constant column.
+    scales : the power of two by which each kept column of the user was divided.
     """
 
     counts: Counts
@@ -140,6 +143,7 @@ class ZeroOneData(WeightedRows):
     columns: Positions
     group: Positions
     at: Array
+    scales: Array
 
     @property
     def labels(self) -> Array:
@@ -203,13 +207,19 @@ class ZeroOneData(WeightedRows):
     def rule(self, W: Array) -> tuple[Array, float]:
         """(w, b) over all of the user's features from W over the kept ones."""
         w = np.zeros(self.n_features)
-        w[self.columns] = W[:-1]
+        w[self.columns] = W[:-1] / self.scales
         return w, float(W[-1])
 
     def restricted(self, W: Array) -> Array:
         """W = (w, b) over all of the user's features as a rule over the kept ones: b takes over the constant columns' part."""
         dropped = np.setdiff1d(np.arange(self.n_features), self.columns)
-        return np.append(W[:-1][self.columns], W[-1] + self.at[dropped] @ W[dropped])
+        return np.append(W[:-1][self.columns] * self.scales, W[-1] + self.at[dropped] @ W[dropped])
+
+    def over_all_features(self, M: Array) -> Array:
+        """A map W = M V over the kept columns as one over all of the user's features and the offset; dropped ones get zeros."""
+        full = np.zeros((self.n_features + 1, M.shape[1]))
+        full[self.columns], full[-1] = M[:-1] / self.scales[:, None], M[-1]
+        return full
 
 
 def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: bool = True) -> ZeroOneData:
@@ -236,12 +246,13 @@ def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: boo
     group[order] = row_of_side[sides]
     first = order[np.searchsorted(places, kept // 2)]
     labels = np.where(kept % 2 == 1, 1.0, -1.0)
-    Z = np.column_stack([X[np.ix_(first, columns)] * labels[:, None], labels])
+    scales = far_scales(X[:, columns]) if n else np.ones(len(columns))
+    Z = np.column_stack([X[np.ix_(first, columns)] / scales * labels[:, None], labels])
     rows = ExactCosts(left[kept], exact.exponent)
     counts = count_costs(rows)
     constant = exact.unit * int(common.sum())
     at = X[used[0]] if len(used) else np.zeros(d)
-    return ZeroOneData(Z, counts.counts.astype(np.float64), counts, constant, rows, columns, group, at)
+    return ZeroOneData(Z, counts.counts.astype(np.float64), counts, constant, rows, columns, group, at, scales)
 
 
 def _lexicographic(X: Array, used: Positions, columns: Index) -> Positions:

@@ -58,18 +58,16 @@ class BoxProof:
         The map has a row of zeros for a feature that was dropped. Such a feature is constant, a multiple of the column of the offset, and
         so is its column of the inverse.
         """
-        full = np.zeros((data.n_features + 1, self.M.shape[1]))
-        full[data.columns], full[-1] = self.M[:-1], self.M[-1]
         inverse = {}
         if self.inverse is not None:
             wide = np.outer(self.inverse[:, -1], np.append(data.at, 1.0))
-            wide[:, data.columns] = self.inverse[:, :-1]
+            wide[:, data.columns] = self.inverse[:, :-1] * data.scales
             inverse = {"inverse": floats(wide)}
         return {
             "kind": "box",
             "rows": self.rows.tolist(),
             "columns": self.M.shape[1],
-            "map": floats(full),
+            "map": floats(data.over_all_features(self.M)),
             **inverse,
             "bound": self.bound,
             "tree": {

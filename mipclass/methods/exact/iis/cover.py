@@ -19,6 +19,7 @@ import numpy as np
 
 from ....arrays import Array, Index, Mask, Positions
 from ....certificates.certificate import Statement
+from ....modelling.data import far_scales
 from ...zero_one.costs import ExactCosts, count_costs, exact_costs
 from ...zero_one.prepared import ZeroOneData, prepare
 from ...zero_one.scope import column_scales
@@ -74,6 +75,13 @@ class CoverData:
         rows = np.array([a for a, _ in self.sides]).reshape(len(self.sides), len(W))
         return bool(exactly_at_least(rows, W, np.array([c for _, c in self.sides])).all())
 
+    def side_rows(self) -> tuple[Array, Array]:
+        """(S, ends) with S V >= ends for the side rows in the coordinates of `map`; rows of far scale are divided by a power of two."""
+        S = np.array([a @ self.map for a, _ in self.sides]).reshape(len(self.sides), self.map.shape[1])
+        ends = np.array([c for _, c in self.sides], dtype=np.float64)
+        scales = far_scales(S.T) if S.size else np.ones(len(S))
+        return S / scales[:, None], ends / scales
+
     def is_feasible(self, W: Array) -> bool:
         """Whether W satisfies every limit and every side row."""
         wrong = self.errors(W)
@@ -90,10 +98,7 @@ class CoverData:
 def plain_cover(X: Array, y_pm1: Array, data: ZeroOneData) -> CoverData:
     """The plain problem: its prepared rows, over all features again. Whitening is that of the prepared rows."""
     Z = _signed(X, y_pm1, data.representatives, intercept=True)
-    M = _scaling(Z)
-    if len(Z):
-        M = np.zeros((X.shape[1] + 1, data.map.shape[1]))
-        M[data.columns], M[-1] = data.map[:-1], data.map[-1]
+    M = data.over_all_features(data.map) if len(Z) else _scaling(Z)
     counts = data.counts
     costs = counts.counts, counts.unit, data.constant
     return CoverData(Z, data.representatives, *costs, (), (), 0, M, column_scales(Z), is_exact=counts.is_exact)
@@ -136,5 +141,6 @@ def _sum_by(group: Positions, values: Array, count: int) -> Array:
 
 def _scaling(Z: Array) -> Array:
     """The map that scales each column to mean square one; it is invertible, as side rows need it."""
-    size = np.sqrt((Z**2).mean(axis=0)) if len(Z) else np.ones(Z.shape[1])
+    scales = far_scales(Z) if len(Z) else np.ones(Z.shape[1])
+    size = scales * np.sqrt(((Z / scales) ** 2).mean(axis=0)) if len(Z) else scales
     return np.diag(1 / np.where(size > 0, size, 1.0))

@@ -32,11 +32,11 @@ def widest_rules(data: CoverData, right: Mask) -> list[Array]:
     from scipy.optimize import linprog
 
     rows = data.Z[right] @ data.map
-    sides = np.array([a @ data.map for a, _ in data.sides]).reshape(len(data.sides), data.map.shape[1])
+    sides, ends = data.side_rows()
     r = data.map.shape[1]
     size = np.linalg.norm(rows, axis=1)
     A = np.vstack([np.column_stack([-rows, size]), np.column_stack([-sides, np.zeros(len(sides))])])
-    b = np.concatenate([np.full(len(rows), -float(data.margin)), [-c for _, c in data.sides]])
+    b = np.concatenate([np.full(len(rows), -float(data.margin)), -ends])
     reach = (None, None) if data.margin else (-1.0, 1.0)
     found = linprog(np.append(np.zeros(r), -1.0), A_ub=A, b_ub=b, bounds=[reach] * r + [(0.0, 1.0)], method="highs")
     if found.status != 0 or found.x is None:

@@ -48,8 +48,9 @@ class Separator:
 
         self.kernel, self.data = kernel, data
         self.rng = np.random.default_rng(seed)
-        rows = [*(data.Z @ data.map), *(a @ data.map for a, _ in data.sides)]
-        ends = [1.0] * data.n + [c for _, c in data.sides]
+        sides, limits = data.side_rows()
+        rows = [*(data.Z @ data.map), *sides]
+        ends = [1.0] * data.n + limits.tolist()
         size = np.array([max(float(np.linalg.norm(row)), SMALLEST) for row in rows])
         # The last equation fixes the scale of u. In the scale-free case any positive weights do; with a margin it is the right-hand side.
         last = np.asarray(ends) / (size if data.margin else np.where(np.arange(len(rows)) < data.n, 1.0, size))
