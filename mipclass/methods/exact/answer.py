@@ -25,8 +25,8 @@ PROOF_OPTIONS: dict[str, Option] = {
 }
 
 CLOSED = Fraction(1, 10**9)
-"""Fraction of the loss by which a bound may lie below it and still prove it: costs whose sum needs more than 52 binary digits are
-rounded down to be counted (`zero_one.costs`), and with more different costs than `sums` can list the bound stays below the loss."""
+"""Fraction of the loss by which a bound may lie below it and still prove it: costs whose sum needs more than 60 binary digits (52
+beside side constraints) are rounded down to be counted (`zero_one.costs`), and with more different costs than `sums` can list the bound stays below the loss."""
 
 
 UNSETTLED = (

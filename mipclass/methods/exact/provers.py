@@ -81,7 +81,7 @@ class BoxProver:
     def __init__(self, data: ZeroOneData, stop: Stop | None = None) -> None:
         """StoppedError when `stop()` before the search is set up."""
         self.data = data
-        self.search = BoxSearch(data.Z, data.counts.counts, M=data.map, stop=stop)
+        self.search = BoxSearch(data.Z, data.proof_counts.counts, M=data.map, stop=stop)
         self._dead = not self.search.reaches_all
 
     @property
@@ -120,7 +120,7 @@ class BoxProver:
 
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
-        constant, unit = self.data.constant, self.data.counts.unit
+        constant, unit = self.data.constant, self.data.proof_counts.unit
         if self.lower <= 0:
             return trivial_lower(self.data)
         proof = self.search.proof()

@@ -74,7 +74,7 @@ class Race:
 
     def cost(self, value: int) -> float:
         """A whole number of units as a loss of the user's problem, constant included."""
-        return self.data.value(value)
+        return float(self.data.constant + self.data.proof_counts.unit * value)
 
     def run_all(self) -> Status | None:
         """Until the bound meets the incumbent or a limit; the limit that stopped it, if one did."""

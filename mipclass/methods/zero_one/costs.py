@@ -25,6 +25,10 @@ from ...arrays import Array, Positions
 COUNT_BITS = 52
 """Binary digits of the sum of all counted costs, at most: sums stay exact in float64, and their doubles too."""
 
+PROOF_BITS = 60
+"""The same for proofs of the plain loss, which count in int64 alone: the two class weights of "balanced" stay exact up to a hundred
+points."""
+
 MANTISSA_BITS = 53
 """Binary digits of a float64."""
 
@@ -84,7 +88,7 @@ def _shifted(value: int, places: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Whole numbers with a sum below 2^COUNT_BITS and the unit that they count: counts_i * unit <= cost_i.
+    """Whole numbers of a bounded sum and the unit that they count: counts_i * unit <= cost_i.
 
     is_exact : equal for every i.
     """
@@ -94,21 +98,22 @@ class Counts:
     is_exact: bool
 
 
-def count_costs(costs: ExactCosts, at_most: int | None = None) -> Counts:
+def count_costs(costs: ExactCosts, at_most: int | None = None, bits: int = COUNT_BITS) -> Counts:
     """Costs as counts: divided by their greatest common divisor, or rounded down to a grid where their sum is too large.
 
     at_most : count no cost higher than this whole number. Where some rule costs that much in all, an error that costs more is as
         bad as the rule, and the grid of what is left may be finer.
+    bits : the sum of all counts is below 2^bits.
     """
     whole = costs.whole
     total = int(whole.sum())
     if not total:
         return Counts(np.zeros(len(whole), dtype=np.int64), costs.unit, True)
     common = int(np.gcd.reduce(whole)) if whole.dtype != object else gcd(*whole.tolist())
-    if total // common < 1 << COUNT_BITS:
+    if total // common < 1 << bits:
         return Counts((whole // common).astype(np.int64), costs.unit * common, True)
     if at_most is not None:
         whole = np.minimum(whole, at_most)
         total = int(whole.sum())
-    shift = max(0, total.bit_length() - COUNT_BITS)
+    shift = max(0, total.bit_length() - bits)
     return Counts((whole >> shift).astype(np.int64), costs.unit * 2**shift, False)

@@ -26,7 +26,7 @@ import numpy as np
 
 from ...arrays import Array, Index, Positions
 from ...modelling.data import far_scales
-from .costs import Counts, ExactCosts, count_costs, exact_costs
+from .costs import PROOF_BITS, Counts, ExactCosts, count_costs, exact_costs
 from .scope import RELATIVE_MARGIN, column_scales, loses_only_rounding
 
 RANK_TOLERANCE = 1e-12
@@ -135,6 +135,7 @@ class ZeroOneData(WeightedRows):
         cancelled by equal points of the other label).
     at : one of the user's points of positive weight; it holds the value of every constant column.
     scales : the power of two by which each kept column of the user was divided.
+    cap : no row is counted higher than this whole number in the unit of `masses`; None counts every row in full.
     """
 
     counts: Counts
@@ -144,6 +145,12 @@ class ZeroOneData(WeightedRows):
     group: Positions
     at: Array
     scales: Array
+    cap: int | None = None
+
+    @cached_property
+    def proof_counts(self) -> Counts:
+        """The rows' costs in the units of proofs, which are finer than those of the weights where these are rounded."""
+        return count_costs(self.masses, self.cap, PROOF_BITS)
 
     @property
     def labels(self) -> Array:
@@ -176,9 +183,17 @@ class ZeroOneData(WeightedRows):
 
     @cached_property
     def relative_weights(self) -> Array:
-        """The weights divided by their (lower) median: about one whatever the user's unit is, for what is not a count."""
-        ordered = np.sort(self.weights)
-        return self.weights / max(1.0, float(ordered[(len(ordered) - 1) // 2]) if len(ordered) else 1.0)
+        """The exact costs in units of a typical one, whatever the user's unit is, for what is not a count.
+
+        Typical is the weight up to which the rows hold half of the whole weight: one where few points are merged or all weigh the
+        same, and the larger of two class weights.
+        """
+        if not len(self.weights):
+            return self.weights
+        ordered = np.sort(self.masses.whole)
+        reached = np.cumsum(ordered)
+        typical = ordered[np.searchsorted(reached, (reached[-1] + 1) // 2)]
+        return (self.masses.whole / typical).astype(np.float64)
 
     def value(self, cost: float) -> float:
         """A cost in units of the weights as a loss in the user's units, with the constant."""
@@ -199,10 +214,11 @@ class ZeroOneData(WeightedRows):
         cost = self.masses.sum(wrong)
         if int(wrong.sum()) * self.counts.unit <= ROUNDING_SHOWS * cost:
             return None
-        counts = count_costs(self.masses, int(cost / self.masses.unit))
+        cap = int(cost / self.masses.unit)
+        counts = count_costs(self.masses, cap)
         if counts.unit >= self.counts.unit:
             return None
-        return replace(self, weights=counts.counts.astype(np.float64), counts=counts)
+        return replace(self, weights=counts.counts.astype(np.float64), counts=counts, cap=cap)
 
     def rule(self, W: Array) -> tuple[Array, float]:
         """(w, b) over all of the user's features from W over the kept ones."""

@@ -99,7 +99,7 @@ def plain_cover(X: Array, y_pm1: Array, data: ZeroOneData) -> CoverData:
     """The plain problem: its prepared rows, over all features again. Whitening is that of the prepared rows."""
     Z = _signed(X, y_pm1, data.representatives, intercept=True)
     M = data.over_all_features(data.map) if len(Z) else _scaling(Z)
-    counts = data.counts
+    counts = data.proof_counts
     costs = counts.counts, counts.unit, data.constant
     return CoverData(Z, data.representatives, *costs, (), (), 0, M, column_scales(Z), is_exact=counts.is_exact)
 
