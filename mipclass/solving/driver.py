@@ -26,9 +26,9 @@ SECOND_TRY_SECONDS = 10.0
 """Least time, in seconds, that the policy's next solver gets after one that ended in a numerical error with a point in hand. It
 gets at least as long as the solves before it took, so that an answer at hand never waits without end for a better one."""
 
-CHECK_OVERRUN, CHECK_SHARE = 0.5, 0.05
-"""The check of a certificate may end this many seconds, or this fraction of the limit, after the time limit: half of the overrun
-that a call may take at most (1 s or 10 %)."""
+CHECK_OVERRUN, CHECK_SHARE = 0.3, 0.03
+"""The check of a certificate may end this many seconds, or this fraction of the limit, after the time limit: less than half of the
+overrun that a call may take at most (1 s or 10 %)."""
 
 
 def solve(
