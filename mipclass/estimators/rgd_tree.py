@@ -169,6 +169,8 @@ class RGDTreeSVC(LinearClassifier):
             soft = _soft_margin(self.C, X[kept], y[kept], weights[kept], run)
             self.coef_, self.intercept_ = soft.coef_, np.atleast_1d(soft.intercept_)
             seen.add(self.outliers_.tobytes())
+            if soft.n_iter_ >= soft.max_iter and soft.max_iter < MOST_STEPS:
+                return run.stop() or Status.TIME_LIMIT
             if not self.reselect:
                 return None
             margins = self._signs(y) * soft.decision_function(X)
