@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, Mask
+from ..errors import InvalidInputError
 from ..modelling.declaration import Declaration
 from ..modelling.expression import Rows
 from ..modelling.model import Model
@@ -37,6 +38,9 @@ that is a tenth of the margin 1."""
 
 FREE_MARGIN = 1e-3
 """The margin of a correct point when neither a 0-1 loss nor a box fixes the scale (e.g. hinge loss with a rate limit)."""
+
+LARGEST_EXPONENT = 900
+"""Weights times means stay below two to this power: sums of them are finite (float64 ends at 2^1024)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,7 @@ def find_box(d: Declaration, margin: float) -> WeightBox | None:
         reach = np.where(largest > 0, K * unit, 0.0)
         constant = largest == 0
         reach[constant] = _reach_of_constants(d.model, constant, reach, float((deviation @ reach).max()) + 1.0)
+        _check_products(d, mean, reach)
         unit[constant] = np.where((reach > 0) & np.isfinite(reach), reach / K, 1.0)[constant]
         around = "" if tied or rule.intercept is False else " - mean_j"
         scope = f"among rules whose correct points have margin >= {1 / K:.3g} when scaled to |w_j| max_i |x_ij{around}| <= 1"
@@ -126,6 +131,18 @@ def _reach_of_constants(model: Model, constant: Mask, reach: Array, offset: floa
         ratios = np.divide(needed, among, out=np.zeros_like(among), where=among > 0)
         limits = np.maximum(limits, ratios.max(axis=0, initial=0.0))
     return limits[constant]
+
+
+def _check_products(d: Declaration, mean: Array, reach: Array) -> None:
+    """Refuse rows that tie the weight of a constant column to one in so far a unit that its part of the offset is no float."""
+    exponents = np.frexp(mean)[1] + np.frexp(np.where(np.isfinite(reach), reach, 0.0))[1]
+    outside = np.flatnonzero((exponents > LARGEST_EXPONENT) & (mean != 0) & (reach > 0))
+    if len(outside):
+        name = d.data.feature_names[int(outside[0])]
+        raise InvalidInputError(
+            f"a constraint ties the weight of the constant feature {name!r} to the weight of a feature in a far unit: with weights up to "
+            f"{reach[outside[0]]:.3g} its part of the score exceeds 2^{LARGEST_EXPONENT}. Express the features in units of similar size."
+        )
 
 
 def _coefficients(rows: Rows, d: int) -> Array:

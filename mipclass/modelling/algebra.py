@@ -247,8 +247,13 @@ class LinearConstraint(Constraint):
         for block, M in self.rows.expression.terms.items():
             units = 1.0 / far_scales(data.X) if block.name == "w" and block.shape == (data.d,) else 1.0
             largest = np.max(np.abs(values[block.name]) / units, initial=0.0)
-            sizes.append(float((np.abs(M) @ np.broadcast_to(units, block.size)).max() * largest))
-        return max(sizes)
+            entries = float((np.abs(M) @ np.broadcast_to(units, block.size)).max())
+            sizes.append(entries * float(largest))
+        if np.isfinite(sizes).all():
+            return max(sizes)
+        # Weights of features in very far units meet in one row: the largest of its own terms is the scale.
+        terms = self.rows.expression.terms.items()
+        return max(float((np.abs(M) @ np.abs(np.ravel(values[block.name]))).max()) for block, M in terms)
 
     def weight_rows(self, model: Model) -> list[Rows]:
         return [self.rows]

@@ -235,10 +235,10 @@ def _class_weights(
     return factors
 
 
-def far_scales(X: Any) -> Array:
-    """A power of two for each column, so that the columns of X divided by them lie near one; 1 for columns that lie there already."""
+def far_scales(X: Any, near: float = NEAR) -> Array:
+    """A power of two for each column, so that the columns of X divided by them lie near one; 1 for those within [1/near, near]."""
     largest = largest_of_columns(X)
-    far = (largest > NEAR) | ((largest < 1.0 / NEAR) & (largest > 0.0))
+    far = (largest > near) | ((largest < 1.0 / near) & (largest > 0.0))
     return np.where(far, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
 
 

@@ -31,7 +31,7 @@ from ..modelling.program import Program
 from .base import Answer, Receipt, Reduction
 
 NEAR_ROW = 2.0**20
-"""Rows whose largest entry lies within [1/NEAR_ROW, NEAR_ROW] (about 1e-6 to 1e6) stay as they are: HiGHS drops entries below 1e-9."""
+"""Rows whose entries lie within [1/NEAR_ROW, NEAR_ROW] (about 1e-6 to 1e6) stay as they are: HiGHS drops entries below 1e-9."""
 
 
 class ChangeOfBasis(Reduction):
@@ -72,9 +72,12 @@ class ChangeOfBasis(Reduction):
 
 
 def _row_scales(A: sp.csr_array) -> Array:
-    """A power of two for each row: near its largest entry where that is far from one, else 1."""
-    largest = abs(A).max(axis=1).toarray().ravel() if A.nnz else np.zeros(A.shape[0])
-    far = (largest > NEAR_ROW) | ((largest < 1.0 / NEAR_ROW) & (largest > 0.0))
+    """A power of two for each row, near its largest entry, where that is large or where small entries can gain by it; else 1."""
+    largest, small = np.zeros(A.shape[0]), np.zeros(A.shape[0], dtype=np.bool_)
+    rows, sizes = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)), np.abs(A.data)
+    np.maximum.at(largest, rows, sizes)
+    small[rows[(sizes < 1.0 / NEAR_ROW) & (sizes > 0.0)]] = True
+    far = (largest > NEAR_ROW) | ((largest < 1.0) & small)
     return np.where(far, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
 
 

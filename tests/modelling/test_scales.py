@@ -156,3 +156,33 @@ def test_highs_names_a_coefficient_that_it_cannot_load() -> None:
     problem = models.Model(X * 1e40, y, minimize=models.Hinge() + models.L1())
     with pytest.raises(UnsupportedProgramError, match=r"coefficient of w\[x\d\] in row .* below 1e\+15"):
         solve(problem, "highs")
+
+
+@pytest.mark.parametrize("solver", ["exact", "highs"])
+@pytest.mark.parametrize("units", [(1e29, 2e31), (6e-17, 6e-17), (1e-120, 1e-121)])
+def test_rows_between_weights_in_like_far_units(solver: str, units: tuple[float, float]) -> None:
+    """The row's entries are far below what solvers take for zero, until the row itself is scaled."""
+    X, y, _ = _points(2)
+    ratio = units[0] / units[1]
+    truth = least_loss(X, np.where(y > 0, 1.0, -1.0), sides=[(np.array([-1.0, ratio, 0.0]), 0.0)])
+    problem = models.zero_one(X * np.array(units), y)
+    problem.subject_to(problem.w[1] >= problem.w[0])
+    result = solve(problem, solver, time_limit=60)
+    assert (result.claim, result.objective) == ("proven", truth)
+
+
+@pytest.mark.parametrize("unit", [6e9, 1e-9, 1e100])
+def test_feature_limits_in_far_units(unit: float) -> None:
+    X, y, _ = _points(2)
+    signs = np.where(y > 0, 1.0, -1.0)
+    result = solve(models.zero_one(X * [unit, 1.0], y, subject_to=[models.MaxFeatures(1)]), "highs")
+    assert result.claim == "proven"
+    assert result.objective == min(least_loss(X[:, :1], signs), least_loss(X[:, 1:], signs))
+
+
+def test_a_row_that_no_float_can_keep_is_refused() -> None:
+    X, y, _ = _points()
+    problem = models.zero_one(np.column_stack([X * 1e-190, np.full(len(y), 1e200)]), y)
+    problem.subject_to(problem.w[2] >= problem.w[0])
+    with pytest.raises(InvalidInputError, match="ties the weight of the constant feature 'x2'"):
+        problem.program()

@@ -25,6 +25,9 @@ from ...zero_one.prepared import ZeroOneData, prepare
 from ...zero_one.scope import column_scales
 from ..rational import exactly_at_least, surely_positive
 
+NEAR_SIDE = 2.0**20
+"""Side rows whose largest entry lies within [1/NEAR_SIDE, NEAR_SIDE] (about 1e-6 to 1e6) stay as they are: HiGHS drops entries below 1e-9."""
+
 
 @dataclass(frozen=True, eq=False)
 class CoverData:
@@ -79,7 +82,7 @@ class CoverData:
         """(S, ends) with S V >= ends for the side rows in the coordinates of `map`; rows of far scale are divided by a power of two."""
         S = np.array([a @ self.map for a, _ in self.sides]).reshape(len(self.sides), self.map.shape[1])
         ends = np.array([c for _, c in self.sides], dtype=np.float64)
-        scales = far_scales(S.T) if S.size else np.ones(len(S))
+        scales = far_scales(S.T, NEAR_SIDE) if S.size else np.ones(len(S))
         return S / scales[:, None], ends / scales
 
     def is_feasible(self, W: Array) -> bool:
