@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..checks import finite_vector, positive_integer
+from ..errors import InvalidInputError
 from ..modelling.builder import Builder
 from ..modelling.problem import AsStated
 from ..modelling.program import Program
@@ -17,6 +18,21 @@ from ..protocol.result import Values
 
 _FEASIBLE = 1e-6
 """Violation, relative to the data's scale, that is not reported: the feasibility tolerance of QP solvers."""
+
+_LARGEST = 1e150
+"""Largest absolute value of a point to project: squared distances are finite."""
+
+
+def _point(name: str, value: Any) -> Array:
+    """A finite vector whose squared distances are finite too."""
+    vector: Array = finite_vector(name, value).astype(np.float64, copy=False)
+    largest = float(np.abs(vector).max())
+    if largest > _LARGEST:
+        raise InvalidInputError(
+            f"{name} has {largest:.3g} as its largest absolute value; up to {_LARGEST:.0e} is allowed, since the objective squares it. Divide the "
+            "point by a number first and multiply the projection by it, or use mipclass.project_topk_simplex."
+        )
+    return vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +95,7 @@ def topk_projection(alpha: Any, beta: Any, k: int) -> TopKProjection:
 
     `mipclass.project_topk_simplex` answers the same question without a model around it.
     """
-    a, b = (finite_vector(name, v).astype(np.float64, copy=False) for name, v in (("alpha", alpha), ("beta", beta)))
+    a, b = _point("alpha", alpha), _point("beta", beta)
     return TopKProjection(a, b, positive_integer("k", k))
 
 
@@ -126,7 +142,7 @@ def capped_simplex_projection(v: Any, total: float = 1.0, cap: float = np.inf) -
 
     Size        n + 1 columns, 1 row
     """
-    return VectorProjection(finite_vector("v", v).astype(np.float64), cap=cap, total=total, name="capped_simplex")
+    return VectorProjection(_point("v", v), cap=cap, total=total, name="capped_simplex")
 
 
 def topk_cone_projection(v: Any, k: int, radius: float = np.inf) -> VectorProjection:
@@ -134,5 +150,5 @@ def topk_cone_projection(v: Any, k: int, radius: float = np.inf) -> VectorProjec
 
     Size        n + 1 columns, n + 1 rows
     """
-    point = finite_vector("v", v).astype(np.float64)
+    point = _point("v", v)
     return VectorProjection(point, k=positive_integer("k", k), at_most=radius, name="topk_cone")

@@ -19,6 +19,7 @@ from mipclass.methods.tau_fpl.projections import (
     project_topk_simplex,
     project_topk_simplex_radius,
 )
+from mipclass.models.topk_projection import topk_projection
 from tests.truth.topk import project_topk_by_enumeration
 
 SCALES = [1e-8, 1e-3, 1.0, 1e3, 1e8]
@@ -326,3 +327,18 @@ def test_bad_options_are_named():
         project_topk_simplex_radius([1.0], 1, -1.0)
     with pytest.raises(InvalidInputError, match="total must be"):
         project_capped_simplex([1.0], -1.0)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e150, 1e300])
+def test_projections_of_far_points_are_multiples_of_near_ones(size):
+    alpha, beta = np.array([1.0, -0.5, 0.3]), np.array([0.2, 0.9, -1.0, 0.4])
+    near = project_topk_simplex(alpha, beta, 2)
+    for far, expected in zip(project_topk_simplex(size * alpha, size * beta, 2), near, strict=True):
+        assert far / size == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_projection_beyond_the_largest_float_is_refused():
+    with pytest.raises(InvalidInputError, match="beyond the largest float64"):
+        project_topk_simplex([1.7e308, 0.3e308], [0.3e308, 1.5e308, 1.5e308], 2)
+    with pytest.raises(InvalidInputError, match="alpha has 1e\\+200 as its largest absolute value"):
+        topk_projection([1e200], [1.0], 1)

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import Array
+from ....errors import InvalidInputError
 from . import topk_linear as linear
 from .topk_sorted import ZERO, solve_capped_sorted, solve_topk_sorted
 
@@ -121,6 +122,12 @@ def project_topk(alpha: Floats, beta: Floats, k: int, alpha_out: Floats, beta_ou
         found = topk_thresholds(alpha, beta, k)
     if not np.isfinite(found.C):
         found = project_topk(alpha * SCALE_DOWN, beta * SCALE_DOWN, k, alpha_out, beta_out)
+        largest = max(float(alpha_out.max(initial=0.0)), float(beta_out.max(initial=0.0)))
+        if largest > SCALE_DOWN * np.finfo(alpha_out.dtype).max:
+            raise InvalidInputError(
+                f"the projection has an entry beyond the largest {alpha_out.dtype}, {np.finfo(alpha_out.dtype).max:.3g}; multiply alpha and beta by a "
+                "number below one first, and the projection by its inverse."
+            )
         alpha_out /= SCALE_DOWN
         beta_out /= SCALE_DOWN
         return found
