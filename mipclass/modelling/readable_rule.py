@@ -65,7 +65,11 @@ def readable(w: Array, b: float, X: Any, features: Sequence[str], *, free_offset
         return ReadableRule(np.zeros_like(w), -1.0 if positive.all() else 1.0, names)
     largest = float(np.abs(w).max())
     search = _Search(X, positive, -b / largest, free_offset)
-    return ReadableRule(*search.round(search.drop(w / largest)), names)
+    for shorter in (search.drop(w / largest), w / largest):
+        rounded = search.round(shorter)
+        if rounded is not None:
+            return ReadableRule(*rounded, names)
+    return ReadableRule(w, -b, names)  # points so near the boundary that every other way of rounding moves one across
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,8 @@ class _Search:
                 w[j] = 0.0
         return np.asarray(w / np.abs(w).max())
 
-    def round(self, w: Array) -> tuple[Array, float]:
-        """The first rounding of w, by number of digits, that keeps the gap and every decision, with its threshold."""
+    def round(self, w: Array) -> tuple[Array, float] | None:
+        """The first rounding of w, by number of digits, that keeps the gap and every decision, with its threshold, if any."""
         least = KEPT_GAP * self.gap(np.asarray(self.X @ w).ravel())
         for digits in range(1, MOST_DIGITS + 1):
             short = np.array([float(f"{value:.{digits - 1}e}") for value in w])
@@ -113,7 +117,7 @@ class _Search:
             threshold = _short_between(*self.ends(scores)) if self.free else self.threshold
             if self.gap(scores) >= least and np.array_equal(scores > threshold, self.positive):
                 return short, threshold
-        return w, self.threshold
+        return None
 
 
 def _short_between(low: float, high: float) -> float:

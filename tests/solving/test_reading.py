@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import mipclass
@@ -61,6 +61,7 @@ def test_a_rule_of_one_feature_is_shown_as_a_threshold() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.booleans())
+@example(368270, 5, False)  # a point on the boundary but for rounding
 def test_the_shown_rule_decides_every_point_as_the_rule_does(seed: int, d: int, free: bool) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(-4, 5, (25, d)) * 10.0 ** rng.integers(-3, 4, d)
