@@ -35,6 +35,10 @@ def problems() -> dict[str, Any]:
         "`robust_svm`": models.robust_svm(X, y, C=1.0, theta=0.0, s=0.0),
         "`outlier_svm`": models.outlier_svm(X, y, 0.2),
         "`tau_fpl`": models.tau_fpl(X, y, 0.2, 0.1),
+        "`Logistic()` with L1, L2, bounds": models.Model(X, y, minimize=models.L1() + models.Logistic()),
+        "`Logistic()` with whole weights": models.Model(
+            X, y, minimize=models.Logistic(), subject_to=[models.IntegerCoefficients(5, intercept=True)]
+        ),
         "`topk_projection`": models.topk_projection(X[:, 0], X[:, 1], 3),
     }
 

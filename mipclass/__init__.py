@@ -69,6 +69,7 @@ __all__ = [
     "RGDTreeSVC",
     "ReadError",
     "Result",
+    "RiskScoreClassifier",
     "SolverNotFoundError",
     "TauFPLClassifier",
     "UnsupportedProgramError",
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from .estimators.outlier_path import OutlierPathSVC
     from .estimators.polyhedral import PolyhedralClassifier
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
+    from .estimators.risk_score import RiskScoreClassifier
     from .estimators.tau_fpl import TauFPLClassifier
     from .files import read
     from .methods.tau_fpl.projections import project_topk_simplex

@@ -4,7 +4,8 @@ from ..modelling.algebra import Constraint, Rule, Term
 from ..modelling.model import Model
 from .coefficient_constraints import Bounds, IntegerCoefficients, MaxFeatures, Monotone
 from .false_positive import neyman_pearson, tau_fpl, tau_fpl_dual, tau_fpl_kernel
-from .losses import AverageViolation, Hinge, Logistic, Sigmoid, Squared, SquaredHinge
+from .logistic import Logistic, OuterApproximation
+from .losses import AverageViolation, Hinge, Sigmoid, Squared, SquaredHinge
 from .outlier_svm import HardMargin, outlier_svm
 from .penalties import L0, L1, L2
 from .polyhedral import polyhedral, rlp
@@ -36,6 +37,7 @@ __all__ = [
     "MaxFeatures",
     "Model",
     "Monotone",
+    "OuterApproximation",
     "Polyhedron",
     "Ramp",
     "RateParity",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..checks import is_whole_number
+from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError
 from ..modelling.algebra import Constraint
 from ..modelling.data import Data
@@ -186,21 +186,28 @@ class Monotone(Constraint):
         return "monotone: " + ", ".join(f"{name} {'up' if _SIGNS[s] > 0 else 'down'}" for name, s in self.signs.items())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class IntegerCoefficients(Constraint):
-    """Whole-number weights in [lower, upper] (a scorecard); with intercept=True the offset is a whole number too."""
+    """Whole-number weights (a scorecard); with intercept=True the offset is a whole number too.
 
-    lower: int = -5
-    upper: int = 5
-    intercept: bool = False
+    IntegerCoefficients(5) means -5..5, IntegerCoefficients(0, 3) means 0..3; without arguments -5..5.
+    """
 
-    def __post_init__(self) -> None:
-        if not _is_interval((self.lower, self.upper)) or not all(
-            float(n).is_integer() for n in (self.lower, self.upper)
-        ):
+    lower: int
+    upper: int
+    intercept: bool
+
+    def __init__(self, lower: int = -5, upper: int | None = None, intercept: bool = False) -> None:
+        given: tuple[Any, ...] = (lower,) if upper is None else (lower, upper)
+        whole = all(is_number(n) and float(n).is_integer() for n in given)
+        if not whole or given[0] > given[-1]:
             raise InvalidInputError(
-                f"IntegerCoefficients needs whole numbers lower <= upper; got {self.lower!r}, {self.upper!r}."
+                "IntegerCoefficients takes one whole number k for the range -k..k, or two whole numbers lower <= upper; "
+                f"got {', '.join(map(repr, given))}."
             )
+        low, high = given if len(given) == 2 else (-abs(lower), abs(lower))
+        for name, value in (("lower", low), ("upper", high), ("intercept", intercept)):
+            object.__setattr__(self, name, value)
 
     @property
     def speaks_of(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Losses that are functions of the margin m_i = y_i score_i: hinge, squares, class means; smooth ones for evaluation.
+"""Losses that are functions of the margin m_i = y_i score_i: hinge, squares, class means; the sigmoid for evaluation.
 
 Sums over points are weighted by sample and class weights. The 0-1 loss is in zero_one_loss.py, the ramp in ramp.py, the
-top-k ranking loss in topk_ranking.py.
+top-k ranking loss in topk_ranking.py, the logistic loss in logistic.py.
 """
 
 from __future__ import annotations
@@ -51,7 +51,15 @@ class SquaredHinge(Term):
         d.builder.add_square(declare_slack(d), coefficient * d.points.weights)
 
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
-        return float(model.weights @ np.maximum(0.0, 1.0 - model.margins(values)) ** 2)
+        return float(model.weights @ self.of_margin(model.margins(values)))
+
+    def of_margin(self, margins: Array) -> Array:
+        """[1 - m]_+^2 for each margin."""
+        return np.asarray(np.maximum(0.0, 1.0 - margins) ** 2)
+
+    def slope(self, margins: Array) -> Array:
+        """-2 [1 - m]_+ for each margin."""
+        return np.asarray(-2.0 * np.maximum(0.0, 1.0 - margins))
 
     def formula(self) -> str:
         return "sum_i weight_i [1 - margin_i]_+^2"
@@ -70,7 +78,15 @@ class Squared(Term):
         d.builder.add_square(1.0 - d.margins, coefficient * d.points.weights)
 
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
-        return float(model.weights @ (1.0 - model.margins(values)) ** 2)
+        return float(model.weights @ self.of_margin(model.margins(values)))
+
+    def of_margin(self, margins: Array) -> Array:
+        """(1 - m)^2 for each margin."""
+        return np.asarray((1.0 - margins) ** 2)
+
+    def slope(self, margins: Array) -> Array:
+        """-2 (1 - m) for each margin."""
+        return np.asarray(-2.0 * (1.0 - margins))
 
     def formula(self) -> str:
         return "sum_i weight_i (1 - margin_i)^2"
@@ -124,15 +140,17 @@ class AverageViolation(Term):
         return "sum over classes of mean_i [1 - margin_i]_+"
 
 
-class _EvaluateOnly(Term):
-    """A smooth loss that is no part of a linear or quadratic program; it can be evaluated and plotted."""
+@dataclass(frozen=True)
+class Sigmoid(Term):
+    """The smooth 0-1 loss sum_i weight_i / (1 + exp(K m_i)) of Nguyen & Sanner (2013); not convex, for evaluation only."""
 
+    K: float = 20.0
     merges_points = True
 
     def declare(self, d: Declaration, coefficient: float) -> None:
         raise UnsupportedProgramError(
-            f"{type(self).__name__} is neither piecewise linear nor quadratic, so it has no program and serves for evaluation "
-            "and plots only. Use Hinge(), SquaredHinge() or Squared() as a convex loss, or ZeroOne() itself."
+            "Sigmoid is not convex, so it has no program and serves for evaluation and plots only. Use Logistic(), Hinge(), "
+            "SquaredHinge() or Squared() as a convex loss, or ZeroOne() itself."
         )
 
     def value(self, model: Model, values: Mapping[str, Any]) -> float:
@@ -140,27 +158,6 @@ class _EvaluateOnly(Term):
 
     def of_margin(self, margins: Array) -> Array:
         """The loss of a point of weight 1, for each margin."""
-        raise TypeError(f"{type(self).__name__} must define of_margin.")
-
-
-@dataclass(frozen=True)
-class Logistic(_EvaluateOnly):
-    """sum_i weight_i log(1 + exp(-m_i)); evaluation only."""
-
-    def of_margin(self, margins: Array) -> Array:
-        return np.logaddexp(0.0, -margins)
-
-    def formula(self) -> str:
-        return "sum_i weight_i log(1 + exp(-margin_i))"
-
-
-@dataclass(frozen=True)
-class Sigmoid(_EvaluateOnly):
-    """The smooth 0-1 loss sum_i weight_i / (1 + exp(K m_i)) of Nguyen & Sanner (2013); evaluation only."""
-
-    K: float = 20.0
-
-    def of_margin(self, margins: Array) -> Array:
         return 0.5 * (1.0 - np.tanh(0.5 * self.K * margins))
 
     def formula(self) -> str:

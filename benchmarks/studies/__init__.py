@@ -53,6 +53,10 @@ STUDIES = {
         "benchmarks.studies.rgd_tree.tables",
         "Ding & Xu (2015): Figure 4 a-c on synthetic data, Table 1 on benchmark sets, Definition 3 on exact optima.",
     ),
+    "risk_scores": StudyEntry(
+        "benchmarks.studies.risk_scores.scores",
+        "Risk scores: logistic loss, proof and seconds of `lattice` next to FasterRisk, and logistic regression next to scikit-learn.",
+    ),
     "tau_fpl_coverage": StudyEntry(
         "benchmarks.studies.tau_fpl.coverage",
         "How often each threshold of TauFPLClassifier lets the true false-positive rate exceed tau.",

@@ -58,6 +58,7 @@ def fit(
     require_proof: ProofOption = False,
     to: Annotated[Path | None, typer.Option("--out", help="Where to save the classifier (.json).")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Where to save the proof (zero-one; .json).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Where to write the scorecard as one HTML page.")] = None,
     as_json_: JsonOption = False,
 ) -> None:
     """Fit a classifier to a data file, say what is proven of it, and save it."""
@@ -66,19 +67,23 @@ def fit(
     from .fitted_table import FittedTable
     from .saving import save
 
-    check_writable(to, certificate)
+    check_writable(to, certificate, report)
     if to is not None and to.suffix != ".json":
         raise InvalidInputError(f"--out must end in .json; got {to.name!r}.")
     table = source.table()
     progress = sys.stderr.isatty() and not as_json_
-    estimator = estimator_for(model, solver, time_limit, limits.fpr, limits.max_features, limits.integer, progress)
-    fitted = FittedTable.fit(estimator, table, scaled=scale and model != "zero-one")
+    estimator = estimator_for(model, solver, time_limit, limits, progress)
+    fitted = FittedTable.fit(estimator, table, scaled=scale and model not in ("zero-one", "risk-score"))
     result = fitted.estimator.result_
     errors = int(np.sum(fitted.predict(table) != table.labels))
     if certificate is not None and result.certificate is None:
         raise InvalidInputError(
             f"solver {result.solver!r} gives no certificate for this model; --solver exact does for plain and rate-limited zero-one."
         )
+    if report is not None:
+        from .card_page import card_page
+
+        write_safely(report, card_page(fitted, source.data.name).encode())
     if to is not None:
         save(fitted, to)
     if certificate is not None:
@@ -96,8 +101,11 @@ def _print_fit(fitted: Any, result: Result, errors: int, n: int, to: Path | None
     out.print(f"  training    {errors} of {n} rows wrong")
     if getattr(fitted.estimator, "guarantee_", None):
         out.print(f"  guarantee   {fitted.estimator.guarantee_}")
+    card = fitted.card()
     rule = fitted.rule()
-    if rule is not None:
+    if card is not None:
+        out.print(f"\n{card}\n", markup=False, highlight=False, soft_wrap=True)
+    elif rule is not None:
         shown = [f"{name} {weight:+.5g}" for name, weight in rule.items() if weight]
         out.print(
             f"  rule        {', '.join(shown[:MOST_WEIGHTS_SHOWN])}{' ...' if len(shown) > MOST_WEIGHTS_SHOWN else ''} > 0 says {fitted.positive}"
@@ -112,7 +120,7 @@ def predict(
     scores: Annotated[bool, typer.Option("--scores", help="Print the score beside each label.")] = False,
     as_json_: JsonOption = False,
 ) -> None:
-    """Print a label for each row of a data file, one per line."""
+    """Print a label for each row of a data file, one per line; of a risk score also total points and probability."""
     from .fitted_table import FittedTable
     from .saving import load
     from .tables import read_table
@@ -124,8 +132,15 @@ def predict(
         )
     table = read_table(data, ignore=fitted.target, categories=fitted.categories)
     labels = fitted.predict(table)
+    risks = fitted.risks(table)
     if as_json_:
-        print(json.dumps({"labels": as_json(labels), "scores": as_json(fitted.scores(table))}))
+        more = {} if risks is None else {"totals": as_json(risks[0]), "probabilities": as_json(risks[1])}
+        print(json.dumps({"labels": as_json(labels), "scores": as_json(fitted.scores(table)), **more}))
+        return
+    if risks is not None:
+        print("total,probability,label")
+        rows = zip(*(column.tolist() for column in (*risks, labels)), strict=True)
+        print("\n".join(f"{total:g},{probability:.6g},{label}" for total, probability, label in rows))
         return
     if not scores:
         print("\n".join(map(str, labels.tolist())))

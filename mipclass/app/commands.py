@@ -9,8 +9,18 @@ from ..errors import InvalidInputError
 from .options import DEFAULT_SECONDS, SideConstraints
 from .tables import Table
 
-DECLARED = ("zero-one", "hinge", "hinge-l1", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
-ESTIMATED = ("zero-one", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
+DECLARED = (
+    "zero-one",
+    "risk-score",
+    "logistic",
+    "hinge",
+    "hinge-l1",
+    "polyhedral",
+    "robust-svm",
+    "outlier-svm",
+    "tau-fpl",
+)
+ESTIMATED = ("zero-one", "risk-score", "polyhedral", "robust-svm", "outlier-svm", "tau-fpl")
 
 
 def constraints_for(fpr: float | None, max_features: int | None, integer: bool) -> list[models.Constraint]:
@@ -30,15 +40,7 @@ def _one_of(model: str, known: tuple[str, ...]) -> None:
         raise InvalidInputError(f"--model must be one of {', '.join(known)}; got {model!r}.")
 
 
-def estimator_for(
-    model: str,
-    solver: str,
-    time_limit: float | None,
-    fpr: float | None,
-    max_features: int | None,
-    integer: bool,
-    progress: bool,
-) -> Any:
+def estimator_for(model: str, solver: str, time_limit: float | None, limits: SideConstraints, progress: bool) -> Any:
     """The estimator behind `mipclass fit`; options that a model does not know are refused."""
     from ..estimators.outlier_path import OutlierPathSVC
     from ..estimators.polyhedral import PolyhedralClassifier
@@ -47,6 +49,11 @@ def estimator_for(
     from ..estimators.zero_one import ZeroOneClassifier
 
     _one_of(model, ESTIMATED)
+    fpr, max_features, integer = limits.fpr, limits.max_features, limits.integer
+    if model == "risk-score":
+        return _risk_score(solver, time_limit, limits, progress)
+    if limits.points is not None:
+        raise InvalidInputError(f"--model {model} takes no --points; --model risk-score does.")
     if model == "zero-one":
         constraints = constraints_for(fpr, max_features, integer)
         if solver == "auto" and time_limit is None:
@@ -67,6 +74,20 @@ def estimator_for(
     return OutlierPathSVC()
 
 
+def _risk_score(solver: str, time_limit: float | None, limits: SideConstraints, progress: bool) -> Any:
+    """A risk score; its points are whole numbers anyway, so --integer changes nothing."""
+    from ..estimators.risk_score import RiskScoreClassifier
+
+    return RiskScoreClassifier(
+        5 if limits.max_features is None else limits.max_features,
+        5 if limits.points is None else limits.points,
+        subject_to=constraints_for(limits.fpr, None, False),
+        solver=solver,
+        time_limit=DEFAULT_SECONDS if time_limit is None else time_limit,
+        progress=progress,
+    )
+
+
 def declared(
     table: Table, model: str, fpr: float | None, max_features: int | None, integer: bool, C: float
 ) -> models.Model:
@@ -75,8 +96,13 @@ def declared(
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")
     constraints = constraints_for(fpr, max_features, integer)
-    if model in ("zero-one", "hinge", "hinge-l1"):
+    if model == "risk-score":
+        whole: list[models.Constraint] = [models.IntegerCoefficients(5, intercept=True)]
+        constraints = whole + constraints_for(fpr, 5 if max_features is None else max_features, False)
+    if model in ("zero-one", "hinge", "hinge-l1", "logistic", "risk-score"):
         objectives = {
+            "risk-score": 1.0 * models.Logistic(),
+            "logistic": 0.5 * models.L2() + C * models.Logistic(),
             "zero-one": 1.0 * models.ZeroOne(),
             "hinge": 0.5 * models.L2() + C * models.Hinge(),
             "hinge-l1": models.L1() + C * models.Hinge(),

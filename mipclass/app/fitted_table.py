@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..analysis.score_card import ScoreCard
 from ..arrays import Array
 from ..errors import InvalidInputError
 from ..modelling.data import check_data
@@ -57,6 +58,20 @@ class FittedTable:
         predicted = np.asarray(self.estimator.predict(self._columns(table)))
         return predicted if self.classes is None else np.array(self.classes)[predicted]
 
+    def risks(self, table: Table) -> tuple[Array, Array] | None:
+        """Total points and probability of the positive class for each row; None when the classifier is no risk score."""
+        if not hasattr(self.estimator, "total_points"):
+            return None
+        X = self._columns(table)
+        return np.asarray(self.estimator.total_points(X)), np.asarray(self.estimator.predict_proba(X)[:, 1])
+
+    def card(self) -> ScoreCard | None:
+        """The scorecard in the file's own names; None when the rule has no whole points."""
+        if not hasattr(self.estimator, "card") or self.estimator.totals_ is None:
+            return None
+        card: ScoreCard = self.estimator.card(self.feature_names, self.positive)
+        return card
+
     @property
     def positive(self) -> Any:
         """The label of rows with a score above zero."""
@@ -81,6 +96,9 @@ class FittedTable:
         """Weights by feature in the file's own units, with "(offset)"; None when the rule is not linear."""
         if not hasattr(self.estimator, "coef_"):
             return None
+        card = self.card()
+        if card is not None and card.multiplier is not None:
+            return {**{text: float(points) for text, points in card.conditions}, "(offset)": card.offset}
         w = np.ravel(self.estimator.coef_)
         b = float(np.ravel(self.estimator.intercept_)[0])
         if self.mean is not None and self.scale is not None:

@@ -11,8 +11,13 @@ import numpy as np
 import typer
 from rich.table import Table as Grid
 
+from ..modelling.model import Model
+from ..modelling.program import Program
 from .options import JsonOption, LabelledData, ModelOption, ProofOption, SideConstraints, SolverOption, TimeOption
 from .output import as_json, check_writable, exit_code, out, result_as_json
+
+TANGENT_SECONDS = 10.0
+"""Seconds in which tangents of a smooth loss are collected before its outer approximation is written."""
 
 
 def demo(
@@ -107,10 +112,20 @@ def export(
 
     check_writable(to)
     problem = declared(source.table(), model, limits.fpr, limits.max_features, limits.integer, C)
-    problem.write(to, indicators=indicators)
-    program = problem.program()
+    program = exported_program(problem)
+    program.write(to, indicators=indicators)
     if as_json_:
         sizes = {"kind": program.kind, "columns": program.n_columns, "rows": program.n_rows, "nonzeros": program.A.nnz}
         print(json.dumps(as_json({**sizes, "integers": program.integer.sum(), "written": str(to)})))
         return
     out.print(f"{program}\nwritten to {to}")
+
+
+def exported_program(problem: Model) -> Program:
+    """The model's program; of a smooth loss the outer approximation after some rounds of cutting planes, not the first tangent alone."""
+    from ..solving.driver import solve as run_solve
+
+    if not any(c > 0 and term.is_relaxed_by_program for c, term in problem.terms):
+        return problem.program()
+    program: Program = run_solve(problem, "cutting-plane", time_limit=TANGENT_SECONDS).extra["outer_approximation"]
+    return program

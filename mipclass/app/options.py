@@ -27,7 +27,10 @@ OneHotOption = Annotated[
     bool, typer.Option("--one-hot", help="Turn text columns into columns of 0 and 1, one for each value but the first.")
 ]
 ModelOption = Annotated[
-    str, typer.Option(help="zero-one, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge or hinge-l1.")
+    str,
+    typer.Option(
+        help="zero-one, risk-score, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge, hinge-l1 or logistic."
+    ),
 ]
 ForOption = Annotated[
     str | None,
@@ -42,13 +45,17 @@ DEFAULT_SECONDS = 60.0
 TimeOption = Annotated[float | None, typer.Option(help="Seconds over building and solving.")]
 FitTimeOption = Annotated[
     float | None,
-    typer.Option(help=f"Seconds over building and solving; a 0-1 proof gets {DEFAULT_SECONDS:g} when none are given."),
+    typer.Option(help=f"Seconds over building and solving; a proof gets {DEFAULT_SECONDS:g} when none are given."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 ProofOption = Annotated[bool, typer.Option("--require-proof", help="Exit with code 3 unless the answer is proven.")]
 FprOption = Annotated[float | None, typer.Option(help="Largest false-positive rate.")]
 FeaturesOption = Annotated[int | None, typer.Option(help="Most features used.")]
 IntegerOption = Annotated[bool, typer.Option("--integer", help="Whole-number weights in -5..5 (a scorecard).")]
+
+PointsOption = Annotated[
+    int | None, typer.Option(help="Largest number of points of a condition (risk-score); 5 if left out.")
+]
 
 
 @dataclass(frozen=True)
@@ -76,11 +83,12 @@ class LabelledData:
 
 @dataclass(frozen=True)
 class SideConstraints:
-    """The side constraints that a 0-1 model may have."""
+    """The side constraints that a 0-1 model or a risk score may have."""
 
     fpr: FprOption = None
     max_features: FeaturesOption = None
     integer: IntegerOption = False
+    points: PointsOption = None
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

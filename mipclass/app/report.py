@@ -42,7 +42,11 @@ def render(comparison: Comparison, title: str) -> str:
         _outliers(comparison),
         _path(comparison),
     ]
-    body = "\n".join(section for section in sections if section)
+    return page(title, "\n".join(section for section in sections if section))
+
+
+def page(title: str, body: str) -> str:
+    """A whole HTML page."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><style>{STYLE}</style></head>\n'
@@ -87,7 +91,8 @@ def _svg(figure: Any) -> str:
     return text[text.index("<svg") :]
 
 
-def _figure(figure: Any, caption: str) -> str:
+def picture(figure: Any, caption: str) -> str:
+    """The figure inline, with its caption."""
     return f"<figure>{_svg(figure)}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
@@ -103,7 +108,7 @@ def _bound(comparison: Comparison) -> str:
     GapTraceDisplay.from_results(result, ax=axes)
     bound = "no bound" if result.bound is None else f"no linear rule makes fewer than {result.bound:g}"
     caption = f"{result.solver}: {result.objective:g} errors ({result.claim}); {bound}."
-    return "<h2>How few errors can a line make?</h2>" + _figure(figure, caption)
+    return "<h2>How few errors can a line make?</h2>" + picture(figure, caption)
 
 
 def _boundaries(comparison: Comparison) -> str:
@@ -127,7 +132,7 @@ def _boundaries(comparison: Comparison) -> str:
         axes.set_title(row.name, fontsize=10)
         if axes.get_legend() is not None:
             axes.get_legend().remove()
-        pictures.append(_figure(figure, ""))
+        pictures.append(picture(figure, ""))
     where = "standardised features" if Z.shape[1] == 2 else "the two leading directions of the standardised data"
     return f"<h2>Decision regions in {where}</h2><div class='pictures'>{''.join(pictures)}</div>"
 
@@ -160,7 +165,7 @@ def _features(comparison: Comparison) -> str:
         range(len(largest)), [comparison.feature_names[j] for j in largest], rotation=60, ha="right", fontsize=7
     )
     figure.colorbar(image, label="weight / largest")
-    return "<h2>Which features the linear rules use</h2>" + _figure(figure, "Weights on standardised columns.")
+    return "<h2>Which features the linear rules use</h2>" + picture(figure, "Weights on standardised columns.")
 
 
 def _outliers(comparison: Comparison) -> str:
@@ -179,7 +184,7 @@ def _path(comparison: Comparison) -> str:
         if getattr(method, "path_", None) is not None:
             figure, axes = _axes()
             OutlierPathDisplay.from_estimator(method, ax=axes)
-            return "<h2>The outlier path</h2>" + _figure(
+            return "<h2>The outlier path</h2>" + picture(
                 figure, "Multipliers of the points that move most, along the path."
             )
     return ""

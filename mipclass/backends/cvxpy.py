@@ -155,16 +155,17 @@ class CvxpyBackend(Backend):
         stopped = run.stop()
         if stopped is not None:
             return Solution(stopped, "stopped before the solver was called")
-        form = _Form(program)
+        form = CvxpyForm(program)
         if start is not None and np.isfinite(start).all():
             form.start_from(start)
-        raw = form.solve(self.solver, self._arguments(program, run))
+        raw = form.solve(self.solver, self.arguments(program, run))
         if raw in ("infeasible_or_unbounded", "unbounded"):
             told = infeasible_or_unbounded(self.solve, program, run, otherwise=STATUS[raw])
             return replace(told, raw_status=f"{raw}; {told.raw_status}", iterations=form.iterations())
         return self._read(program, form, raw, run)
 
-    def _arguments(self, program: Program, run: Run) -> dict[str, Any]:
+    def arguments(self, program: Program, run: Run) -> dict[str, Any]:
+        """The keyword arguments of CVXPY's solve: limits, accuracy, and the user's own."""
         arguments: dict[str, Any] = {"warm_start": True} | TIGHT.get(self.solver, {})
         if run.time_limit is not None:
             if self.solver not in TIME_LIMIT:
@@ -178,7 +179,7 @@ class CvxpyBackend(Backend):
         _merge(arguments, run.options.get("cvxpy", {}))
         return arguments
 
-    def _read(self, program: Program, form: _Form, raw: str, run: Run) -> Solution:
+    def _read(self, program: Program, form: CvxpyForm, raw: str, run: Run) -> Solution:
         status = STATUS[raw.partition(":")[0]]
         if run.stop() is not None and (raw == "user_limit" or (raw == "optimal_inaccurate" and program.is_integer)):
             status = Status.TIME_LIMIT
@@ -201,7 +202,7 @@ class CvxpyBackend(Backend):
         run.report(objective=objective, bound=bound)
         return Solution(status, raw, x, objective, bound, iterations=iterations)
 
-    def _continuous(self, program: Program, form: _Form, raw: str, run: Run, iterations: int | None) -> Solution:
+    def _continuous(self, program: Program, form: CvxpyForm, raw: str, run: Run, iterations: int | None) -> Solution:
         x = np.asarray(form.x.value, dtype=np.float64)
         return checked_solution(program, x, form.duals(), raw, run, advice=ADVICE, iterations=iterations)
 
@@ -215,7 +216,7 @@ def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
             into[name] = value
 
 
-class _Form:
+class CvxpyForm:
     """The program as one CVXPY problem over one vector, and the way back for its multipliers."""
 
     def __init__(self, program: Program) -> None:
@@ -295,6 +296,7 @@ class _Form:
         return str(self.problem.status)
 
     def iterations(self) -> int | None:
+        """The solver's iterations, where CVXPY knows them."""
         stats = self.problem.solver_stats
         count = stats.num_iters if stats is not None else None
         return count if isinstance(count, int) else None

@@ -31,7 +31,8 @@ Labels = NDArray[np.int64]
 class Facts:
     """What is known about a set before it is read; `load` checks the numbers.
 
-    `papers`: A Nguyen & Sanner, B Astorino & Gaudioso, C Suzumura et al., D Ding & Xu, E Zhang et al.
+    `papers`: A Nguyen & Sanner, B Astorino & Gaudioso, C Suzumura et al., D Ding & Xu, E Zhang et al.;
+    empty for the sets of RiskSLIM (Ustun & Rudin, JMLR 2019), whose names begin with risk.
     `noise_label`: the class that the noise of paper A joins. The paper says only "the first class"; these signs fit its
     table 2 best. None where paper A does not use the set or the fit does not decide.
     `openml`: OpenML's number of the set, where its columns are known to be the same.
@@ -67,6 +68,11 @@ FACTS: dict[str, Facts] = {
     "a6a": Facts(11220, 122, 2692, "label +1", "CD"),
     "a7a": Facts(16100, 122, 3918, "label +1", "CD"),
     "w8a_train": Facts(49749, 300, 1479, "label +1", "E"),
+    "risk_breastcancer": Facts(683, 9, 239, "malignant", ""),
+    "risk_mammo": Facts(961, 14, 445, "malignant", ""),
+    "risk_spambase": Facts(4601, 57, 1813, "spam", ""),
+    "risk_mushroom": Facts(8124, 113, 3916, "poisonous", ""),
+    "risk_adult": Facts(32561, 36, 7841, "income over 50K", ""),
 }
 
 

@@ -1,10 +1,11 @@
-"""scikit-learn classifiers, one for each paper's model."""
+"""scikit-learn classifiers, one for each paper's model, and risk scores."""
 
 ESTIMATORS = {
     "OutlierPathSVC": "mipclass.estimators.outlier_path:OutlierPathSVC",
     "PolyhedralClassifier": "mipclass.estimators.polyhedral:PolyhedralClassifier",
     "RGDTreeOneClass": "mipclass.estimators.rgd_tree:RGDTreeOneClass",
     "RGDTreeSVC": "mipclass.estimators.rgd_tree:RGDTreeSVC",
+    "RiskScoreClassifier": "mipclass.estimators.risk_score:RiskScoreClassifier",
     "TauFPLClassifier": "mipclass.estimators.tau_fpl:TauFPLClassifier",
     "ZeroOneClassifier": "mipclass.estimators.zero_one:ZeroOneClassifier",
 }

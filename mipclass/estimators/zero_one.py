@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
+from ..analysis.score_card import ScoreCard, count_totals
+from ..arrays import Array
 from ..checks import is_whole_number
 from ..errors import InvalidInputError
 from ..modelling.algebra import Constraint
 from ..modelling.model import Model
+from ..models.coefficient_constraints import IntegerCoefficients
 from ..models.zero_one import zero_one
 from ..protocol.result import Result
 from ..protocol.run import Run
@@ -61,6 +65,7 @@ class ZeroOneClassifier(LinearClassifier):
     _sparse = True
     loss_: float
     bound_: float | None
+    totals_: Array | None
 
     def __init__(
         self,
@@ -110,6 +115,9 @@ class ZeroOneClassifier(LinearClassifier):
         self._set_rule(self.result_.values)
         self.loss_ = problem.recount(self.result_.values)
         self.bound_ = self.result_.bound
+        totals = np.asarray(X @ self.coef_[0], dtype=np.float64)
+        is_card = any(isinstance(constraint, IntegerCoefficients) for constraint in problem.constraints)
+        self.totals_ = count_totals(totals, problem.weights, y == self.classes_[1]) if is_card else None
         return self
 
     def declare(self, X: Any, y: Any, sample_weight: Any = None) -> Model:
@@ -122,6 +130,33 @@ class ZeroOneClassifier(LinearClassifier):
             sample_weight=sample_weight,
             class_weight=self.class_weight,
             pos_label=self.classes_[1] if hasattr(self, "classes_") else None,
+        )
+
+    @property
+    def card_(self) -> ScoreCard:
+        """The rule as a scorecard, where whole weights were asked for (IntegerCoefficients in `subject_to`)."""
+        return self.card()
+
+    def card(self, feature_names: Sequence[str] | None = None, positive: Any = None) -> ScoreCard:
+        """The scorecard, with other names of the columns and of the positive class than those that `fit` saw."""
+        check_is_fitted(self)
+        if self.totals_ is None:
+            raise InvalidInputError(
+                "the rule is no scorecard: ask for whole weights, subject_to=models.IntegerCoefficients(5)."
+            )
+        known = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        names = known if feature_names is None else feature_names
+        used = np.flatnonzero(self.coef_[0])
+        order = used[np.argsort(-np.abs(self.coef_[0][used]), kind="stable")]
+        return ScoreCard(
+            conditions=tuple((str(names[j]), int(self.coef_[0][j])) for j in order),
+            per_unit=(True,) * len(order),
+            offset=float(self.intercept_[0]),
+            multiplier=None,
+            totals=self.totals_[:, 0],
+            weights=self.totals_[:, 1],
+            positives=self.totals_[:, 2],
+            positive=self.classes_[1] if positive is None else positive,
         )
 
     def _solve_all(self, problem: Model, seeds: list[int], run: Run) -> list[Result]:

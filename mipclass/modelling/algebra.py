@@ -86,6 +86,8 @@ class Term(ABC):
     """The value does not change when the rule is multiplied by a positive number."""
     merges_points: ClassVar[bool] = False
     """The term is a weighted sum over points, so that equal points with equal labels may become one of summed weight."""
+    is_relaxed_by_program: ClassVar[bool] = False
+    """What `declare` writes is a lower bound on the term only, such as tangents of a smooth loss."""
 
     @abstractmethod
     def declare(self, d: Declaration, coefficient: float) -> None:

@@ -8,6 +8,7 @@ from .gap_trace import GapTraceDisplay
 from .np_roc import NPRocDisplay
 from .outlier_path import OutlierPathDisplay
 from .rgd_tree import RGDTreeDisplay
+from .score_card import ScoreCardDisplay
 from .search_tree import SearchTreeDisplay
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "NPRocDisplay",
     "OutlierPathDisplay",
     "RGDTreeDisplay",
+    "ScoreCardDisplay",
     "SearchTreeDisplay",
 ]

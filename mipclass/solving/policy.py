@@ -44,6 +44,12 @@ Measured on overlapping normal classes with 20 % of the labels flipped; sets bey
 A_SECOND_OF_NODES: Mapping[str, Any] = {"node_limit": 20_000, "local_steps": 2_000}
 """Options of `exact` that bound its work deterministically: about a second in up to six features."""
 
+SECONDS_OF_BOXES = 100_000_000
+"""Different points x features squared x boxes that `lattice` goes through in a few seconds."""
+
+FEWEST_BOXES, MOST_BOXES = 10, 5_000
+"""Limits of the number of boxes that is derived from it."""
+
 MOST_ENUMERATED = 1_000_000_000
 """Pencils x points x coordinates that `pcs` goes through in about a second."""
 
@@ -72,6 +78,7 @@ def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
     if not isinstance(problem, Model):
         yield from _made_for_rankings(problem)
         return
+    from ..models.logistic import Logistic
     from ..models.outlier_svm import HardMargin
     from ..models.ramp import Ramp
     from ..models.rules import Polyhedron
@@ -87,9 +94,26 @@ def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
         yield Choice("outlier-path", "its loss is the ramp loss")
     elif any(isinstance(term, TopKRanking) for term in terms):
         yield Choice("lbfgs", "its loss is the top-k ranking loss")
+    elif any(isinstance(term, Logistic) for term in terms):
+        yield from _logistic(problem, effort)
     elif any(isinstance(constraint, HardMargin) for constraint in problem.constraints):
         yield Choice("gilbert", "it asks for the widest margin without outliers")
         yield Choice("rgd-tree", "it asks for the widest margin with outliers")
+
+
+def _logistic(problem: Model, effort: Effort) -> Iterator[Choice]:
+    """Each of the three takes what the one before refuses: convex, whole or few weights, any constraints."""
+    yield Choice("newton", "its loss is the logistic loss and the problem is convex")
+    yield Choice("lattice", "its loss is the logistic loss with whole or few weights", _few_boxes(problem, effort))
+    yield Choice("cutting-plane", "its loss is the logistic loss, with constraints that need a MIP solver")
+
+
+def _few_boxes(problem: Model, effort: Effort) -> Mapping[str, Any]:
+    """Options of `lattice` that bound its work deterministically where the caller waits for seconds only."""
+    if effort is Effort.PROOF:
+        return {}
+    boxes = SECONDS_OF_BOXES // (problem.points.n * (problem.data.d + 1) ** 2)
+    return {"node_limit": min(max(boxes, FEWEST_BOXES), MOST_BOXES)}
 
 
 def _made_for_rankings(problem: Problem) -> Iterator[Choice]:

@@ -9,6 +9,7 @@ from ..arrays import Array
 from ..backends.base import Backend, Solution
 from ..backends.second_look import second_look
 from ..errors import UnsupportedProgramError
+from ..modelling.model import Model
 from ..modelling.problem import Problem
 from ..modelling.program import Feature, Program
 from ..protocol.result import Claim, Outcome, Status, Values, relative_gap
@@ -25,7 +26,12 @@ RECOUNT_TOLERANCE = 1e-6
 
 
 def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
-    """Solve the problem's program as the backend takes it, and bring the answer back to the program as it was declared."""
+    """Solve the problem's program as the backend takes it, and bring the answer back to the program as it was declared.
+
+    A program that holds tangents of a smooth loss is a relaxation only: it is solved in rounds that add tangents, or in conic form.
+    """
+    if isinstance(problem, Model) and any(c > 0 and term.is_relaxed_by_program for c, term in problem.terms):
+        return _smooth(problem, backend, run)
     program = problem.program()
     reduced, receipt = road_to(backend.features, problem.basis()).apply(program)
     missing = reduced.needs - backend.features
@@ -43,6 +49,16 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     else:
         found, unit = solve_in_units(solve, reduced, run, start)
     return _outcome(problem, program, _brought_back(found, receipt), run.gap, min(1.0, unit))
+
+
+def _smooth(problem: Model, backend: Backend, run: Run) -> Outcome:
+    """A smooth loss: exponential cones where the backend has them and the problem is continuous, cutting planes elsewhere."""
+    from ..methods.logistic.conic import by_cones, takes_cones
+    from ..methods.logistic.cutting_planes import MOST_ROUNDS, by_tangents
+
+    if takes_cones(problem, backend):
+        return by_cones(problem, backend, run)
+    return by_tangents(problem, backend, run, MOST_ROUNDS, dict(run.options))
 
 
 def _brought_back(solution: Solution, receipt: Receipt) -> Solution:

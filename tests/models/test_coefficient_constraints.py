@@ -7,6 +7,7 @@ import pytest
 
 import mipclass
 from mipclass import models
+from mipclass.errors import InvalidInputError
 from tests.models.small_data import pm1, tiny
 from tests.truth.zero_one import least_loss
 
@@ -45,3 +46,13 @@ def test_scorecard_equals_enumeration_of_weights(seed: int) -> None:
             best = min(best, int(np.sum((scores > threshold) != (y == 1))))
     assert result.objective == best
     assert np.array_equal(result.values["w"], np.round(result.values["w"]))
+
+
+def test_one_number_means_a_range_around_zero() -> None:
+    five, three = models.IntegerCoefficients(5), models.IntegerCoefficients(-3)
+    assert (five.lower, five.upper) == (-5, 5)
+    assert (three.lower, three.upper) == (-3, 3)
+    assert models.IntegerCoefficients() == five
+    assert models.IntegerCoefficients(0, 3).lower == 0
+    with pytest.raises(InvalidInputError, match="whole number"):
+        models.IntegerCoefficients(2.5)  # type: ignore[arg-type]

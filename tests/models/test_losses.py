@@ -46,9 +46,8 @@ def test_squared_losses_have_the_closed_form() -> None:
     assert mipclass.solve(squared_hinge, "highs").objective == pytest.approx(value, rel=1e-6)
 
 
-def test_smooth_losses_evaluate_but_have_no_program() -> None:
-    problem = models.Model(X_OK, Y_OK, minimize=models.Logistic())
-    assert problem.recount({"w": np.zeros(2), "b": 0.0}) == pytest.approx(3 * np.log(2))
-    assert models.Model(X_OK, Y_OK, minimize=models.Sigmoid(5.0)).recount({"w": np.zeros(2), "b": 0.0}) == 1.5
+def test_the_sigmoid_evaluates_but_has_no_program() -> None:
+    problem = models.Model(X_OK, Y_OK, minimize=models.Sigmoid(5.0))
+    assert problem.recount({"w": np.zeros(2), "b": 0.0}) == 1.5
     with pytest.raises(UnsupportedProgramError, match="evaluation"):
         problem.program()

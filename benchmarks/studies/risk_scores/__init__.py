@@ -1,0 +1,1 @@
+"""Risk scores: whole points with the logistic loss, and logistic regression."""
