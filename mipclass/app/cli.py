@@ -18,7 +18,6 @@ import typer
 from rich.table import Table as Grid
 
 from ..errors import InvalidInputError, MipclassError
-from ..protocol.result import Result
 from .model_commands import demo, export, solve, solvers
 from .options import (
     DataArgument,
@@ -34,9 +33,9 @@ from .options import (
 )
 from .output import EXIT_ERROR, as_json, check_writable, exit_code, out, result_as_json
 from .study_commands import reproduce
+from .tables import Table
 from .warm_command import warm
 
-MOST_WEIGHTS_SHOWN = 12
 """Weights of a rule that `fit` prints; the saved file and --json have all of them."""
 
 app = typer.Typer(
@@ -92,24 +91,21 @@ def fit(
         more = {"training_errors": errors, "positive": fitted.positive, "rule": fitted.rule()}
         print(json.dumps({**result_as_json(result), **as_json(more)}))
     else:
-        _print_fit(fitted, result, errors, table.X.shape[0], to)
+        _print_fit(fitted, table, errors, to)
     raise typer.Exit(exit_code(result, require_proof))
 
 
-def _print_fit(fitted: Any, result: Result, errors: int, n: int, to: Path | None) -> None:
-    out.print(str(result))
-    out.print(f"  training    {errors} of {n} rows wrong")
+def _print_fit(fitted: Any, table: Table, errors: int, to: Path | None) -> None:
+    out.print(fitted.estimator.result_.summary())
+    out.print(f"  training    {errors} of {table.X.shape[0]} rows wrong")
     if getattr(fitted.estimator, "guarantee_", None):
         out.print(f"  guarantee   {fitted.estimator.guarantee_}")
     card = fitted.card()
-    rule = fitted.rule()
+    rule = None if card is not None else fitted.sentence(table)
     if card is not None:
         out.print(f"\n{card}\n", markup=False, highlight=False, soft_wrap=True)
-    elif rule is not None:
-        shown = [f"{name} {weight:+.5g}" for name, weight in rule.items() if weight]
-        out.print(
-            f"  rule        {', '.join(shown[:MOST_WEIGHTS_SHOWN])}{' ...' if len(shown) > MOST_WEIGHTS_SHOWN else ''} > 0 says {fitted.positive}"
-        )
+    if rule is not None:
+        out.print(f"  rule        {rule}", markup=False, highlight=False, soft_wrap=True)
     if to is not None:
         out.print(f"  saved       {to}")
 

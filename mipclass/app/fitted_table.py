@@ -13,6 +13,7 @@ from ..analysis.score_card import ScoreCard
 from ..arrays import Array
 from ..errors import InvalidInputError
 from ..modelling.data import check_data
+from ..modelling.readable_rule import readable
 from .tables import Categories, Table
 
 
@@ -105,3 +106,13 @@ class FittedTable:
             w = w / self.scale
             b -= float(w @ self.mean)
         return {**{name: float(weight) for name, weight in zip(self.feature_names, w, strict=True)}, "(offset)": b}
+
+    def sentence(self, table: Table) -> str | None:
+        """A linear rule in words, in the file's own units, with the decisions of `table`; None when it is not linear."""
+        rule = self.rule()
+        if rule is None:
+            return None
+        *weights, offset = rule.values()
+        readable_rule = readable(np.array(weights), offset, table.X, self.feature_names)
+        negative = self.estimator.classes_[0] if self.classes is None else self.classes[0]
+        return readable_rule.sentence(self.positive, negative)

@@ -166,7 +166,8 @@ class RiskScoreClassifier(BinaryClassifier):
         loss = Logistic(Logistic.FREE if self.multiplier is None else float(self.multiplier))
         return Model(
             conditions.apply(X), y, minimize=loss, subject_to=constraints, sample_weight=weights,
-            class_weight=self.class_weight, pos_label=self.classes_[1], name="risk_score",
+            class_weight=self.class_weight, feature_names=conditions.names(self._feature_names()),
+            pos_label=self.classes_[1], name="risk_score",
         )  # fmt: skip
 
     def _signs_by_column(self, conditions: Conditions) -> list[Constraint]:

@@ -129,6 +129,7 @@ class ZeroOneClassifier(LinearClassifier):
             subject_to=constraints,
             sample_weight=sample_weight,
             class_weight=self.class_weight,
+            feature_names=getattr(self, "feature_names_in_", None),
             pos_label=self.classes_[1] if hasattr(self, "classes_") else None,
         )
 

@@ -165,6 +165,11 @@ class Result:
         return self.reading
 
     def __str__(self) -> str:
+        return self.summary() if self.reading is None else f"{self.summary()}\n  rule: {self.rule}"
+
+    def summary(self) -> str:
+        """Who answered what, with which claim and effort; without the rule."""
+
         def number(value: float | None) -> str:
             return "none" if value is None else f"{value:.10g}"
 
@@ -177,6 +182,4 @@ class Result:
         effort += [f"{self.nodes} nodes"] if self.nodes is not None else []
         effort += [f"{self.iterations} iterations"] if self.iterations is not None else []
         lines.append("  " + ", ".join(effort))
-        if self.reading is not None:
-            lines.append(f"  rule: {self.rule}")
         return "\n".join(lines)
