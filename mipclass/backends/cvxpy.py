@@ -293,6 +293,9 @@ class CvxpyForm:
                 self.problem.solve(solver=solver, **arguments)
         except cvxpy.error.SolverError as err:
             return f"solver_error: {err}"
+        except (ArithmeticError, IndexError, ValueError) as err:
+            # CVXPY's interfaces fail so on what their solvers return; that of SCIP may lose the multiplier of a row.
+            return f"solver_error: {type(err).__name__} inside CVXPY's interface to {solver}: {err}"
         return str(self.problem.status)
 
     def iterations(self) -> int | None:

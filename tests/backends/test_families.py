@@ -16,6 +16,7 @@ from mipclass.modelling.program import Feature, Program
 from mipclass.protocol.result import Status
 from mipclass.protocol.run import Run
 from mipclass.solving import registry
+from mipclass.solving.driver import solve
 from mipclass.testing import cases, random_box_qp, random_lp
 
 
@@ -101,3 +102,13 @@ def test_further_members_conform(name: str) -> None:
         pytest.skip(str(missing))
     for case in cases(found):
         case.check()
+
+
+def test_a_failure_inside_cvxpys_interface_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ValueError("cannot reshape array of size 47 into shape (48,)")
+
+    monkeypatch.setattr(cvxpy.Problem, "solve", fails)
+    result = solve(random_lp(0), "cvxpy:CLARABEL")
+    assert (result.status, result.claim, result.values) == (Status.NUMERICAL_ERROR, "none", {})
+    assert "inside CVXPY's interface to CLARABEL: cannot reshape" in result.raw_status
