@@ -12,8 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Index
+from ..modelling.model import Model
+from ..models.coefficient_constraints import IntegerCoefficients
 from ..models.false_positive import tau_fpl, tau_fpl_kernel
+from ..models.logistic import Logistic
 from ..models.outlier_svm import outlier_svm
+from ..models.penalties import L1, L2
 from ..models.polyhedral import polyhedral
 from ..models.rate_constraints import FalsePositiveRate
 from ..models.robust_svm import robust_svm
@@ -66,6 +70,12 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
         ("fista", lambda: tau_fpl(*_points(40, 2), 0.1, 1e-2), {}),
         ("fista", lambda: tau_fpl_kernel(*_gram(), 0.1, 1e-2), {}),
         ("topk", lambda: topk_projection(np.linspace(0.0, 1.0, 9), np.linspace(0.5, 2.0, 7), 2), {}),
+    ),
+    "logistic loss": (
+        ("newton", lambda: Model(*_points(40, 2), minimize=Logistic() + L1()), {}),
+        ("newton", lambda: Model(*_points(40, 2), minimize=Logistic() + L2()), {}),
+        ("lattice", lambda: Model(*_points(40, 2), minimize=Logistic(), subject_to=IntegerCoefficients(2)), {}),
+        ("cutting-plane", lambda: Model(*_points(40, 2), minimize=Logistic(), subject_to=IntegerCoefficients(2)), {}),
     ),
 }
 """Group of kernels -> what calls all of them; groups share few kernels, so that processes may compile them side by side."""

@@ -136,7 +136,18 @@ METHODS: Mapping[str, Work] = {
     "lbfgs, 200000 x 100": _model(lambda: models.tau_fpl(*overlapping(200_000, 100), 0.01, 1e-6), "lbfgs"),
     "fista, 200000 x 100": _model(lambda: models.tau_fpl(*overlapping(200_000, 100), 0.01, 1e-6), "fista"),
     "fista, 2000 x 10, RBF": _model(lambda: _kernel_ranking(2000), "fista"),
+    "newton, 200000 x 100": _model(
+        lambda: models.Model(*overlapping(200_000, 100), minimize=models.Logistic() + models.L1()), "newton"
+    ),
+    "lattice, 5000 x 20": _model(lambda: _whole_logistic(5000, 20), "lattice"),
+    "cutting-plane, 5000 x 20": _model(lambda: _whole_logistic(5000, 20), "cutting-plane"),
 }
+
+
+def _whole_logistic(n: int, d: int) -> models.Model:
+    """Whole weights of at most five features under the logistic loss."""
+    constraints = [models.IntegerCoefficients(5), models.MaxFeatures(5)]
+    return models.Model(*overlapping(n, d), minimize=models.Logistic(), subject_to=constraints)
 
 
 def _kernel_ranking(n: int) -> Any:
@@ -191,6 +202,7 @@ ESTIMATORS: Mapping[str, Work] = {
     "ZeroOneClassifier, exact, 4 restarts": _fit(
         "ZeroOneClassifier", lambda: overlapping(2000, 20), solver="exact", n_restarts=4
     ),
+    "RiskScoreClassifier, 5000 x 10": _fit("RiskScoreClassifier", lambda: overlapping(5000, 10)),
     "PolyhedralClassifier, 20000 x 20": _fit("PolyhedralClassifier", lambda: overlapping(20_000, 20)),
     "OutlierPathSVC, 20000 x 20": _fit("OutlierPathSVC", lambda: overlapping(20_000, 20)),
     "OutlierPathSVC, 100000 x 20": _fit("OutlierPathSVC", lambda: overlapping(100_000, 20)),
