@@ -10,7 +10,7 @@ from .outlier_svm import HardMargin, outlier_svm
 from .penalties import L0, L1, L2
 from .polyhedral import polyhedral, rlp
 from .ramp import Ramp
-from .rate_constraints import FalseNegativeRate, FalsePositiveRate, RateParity
+from .rate_constraints import Errors, FalseNegativeRate, FalsePositiveRate, Precision, RateParity
 from .robust_svm import conditional_dual, conditional_svm, robust_svm
 from .rules import Kernel, Linear, Polyhedron
 from .svm import hinge_svm
@@ -26,6 +26,7 @@ __all__ = [
     "AverageViolation",
     "Bounds",
     "Constraint",
+    "Errors",
     "FalseNegativeRate",
     "FalsePositiveRate",
     "HardMargin",
@@ -39,6 +40,7 @@ __all__ = [
     "Monotone",
     "OuterApproximation",
     "Polyhedron",
+    "Precision",
     "Ramp",
     "RateParity",
     "Rule",

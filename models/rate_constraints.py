@@ -1,6 +1,7 @@
-"""Constraints on error rates: of one class (false positives, false negatives), and their parity across groups.
+"""Constraints on errors: their number, their rate in one class, the precision, and the parity of rates across groups.
 
-    sum_i c_i error_i <= at_most * sum_i c_i     over the points of one class
+    sum_i c_i error_i <= at_most * sum_i c_i                        over the points of one class (or <= at_most over all points)
+    p FP + (1 - p) FN <= (1 - p) P                                  a precision of at least p, P the weight of the positives
     |rate(group) - rate(other group)| <= at_most
 
 The binaries `error` are those of the 0-1 loss (zero_one_loss.py).
@@ -10,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from math import fsum
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +33,9 @@ RATE_ROUNDING = 1e-9
 """Slack for the rounding of rate * total weight and of recounted rates: a fraction of the limit, and absolute where weights are whole.
 Three errors of weight 0.1 keep a limit of three errors, although 0.1 + 0.1 + 0.1 > 0.3 in float64."""
 
+MOST_DECIMALS = 10**6
+"""A precision with up to six decimals is turned into whole coefficients, so that its limit is exact for whole weights."""
+
 PARITY_TOLERANCE = 1e-6
 """A difference of rates exceeds its limit when it does so by more than this, the usual row tolerance of solvers."""
 
@@ -42,23 +49,31 @@ def _check_rate(owner: str, value: float) -> None:
 
 def _limit(rate: float, weights: Array) -> float:
     """rate * sum(weights), rounded down where errors have whole weights and so can only add up to whole numbers."""
-    total = rate * float(weights.sum())
-    if (weights == np.round(weights)).all():
+    return _rounded(rate * float(weights.sum()), weights)
+
+
+def _rounded(total: float, coefficients: Array) -> float:
+    """A limit on a sum of coefficients: rounded down where they are whole, else with slack for rounding."""
+    if (coefficients == np.round(coefficients)).all():
         return float(np.floor(total + RATE_ROUNDING))
     return total * (1 + RATE_ROUNDING)
 
 
-class _Rate(Constraint):
-    """The weighted fraction of misclassified points among the points of one class is at most `at_most`."""
+def _parity_end(at_most: float, product: float, constant: float, coefficients: Array) -> float:
+    """at_most * product - constant, rounded down where the coefficients are whole, else with slack for rounding."""
+    end = at_most * product - constant
+    if (coefficients == np.round(coefficients)).all():
+        return float(np.floor(end + RATE_ROUNDING * product))
+    return end + RATE_ROUNDING * product
 
-    at_most: float
 
-    def _weights(self, data: Data) -> Array:
-        raise TypeError(f"{type(self).__name__} must define _weights, the weight with which each point counts.")
+class _ErrorSum(Constraint):
+    """A limit on one weighted sum of errors."""
+
+    _row_name = "errors"
 
     def error_limits(self, model: Model) -> list[ErrorLimit]:
-        weights = self._weights(model.data)
-        return [ErrorLimit(weights, _limit(self.at_most, weights[weights > 0]))]
+        raise TypeError(f"{type(self).__name__} must define error_limits, its limit on a weighted sum of errors.")
 
     def declare(self, d: Declaration) -> None:
         error = declare_errors(d)
@@ -66,7 +81,19 @@ class _Rate(Constraint):
         coefficients = d.points.sums(limit.coefficients)
         d.builder.subject_to(d.fresh_row_name(self._row_name), coefficients @ error <= limit.at_most)
 
+
+class _Rate(_ErrorSum):
+    """The weighted fraction of misclassified points among the points of one class is at most `at_most`."""
+
+    at_most: float
     _row_name = "rate"
+
+    def _weights(self, data: Data) -> Array:
+        raise TypeError(f"{type(self).__name__} must define _weights, the weight with which each point counts.")
+
+    def error_limits(self, model: Model) -> list[ErrorLimit]:
+        weights = self._weights(model.data)
+        return [ErrorLimit(weights, _limit(self.at_most, weights[weights > 0]))]
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
         weights = self._weights(model.data)
@@ -112,6 +139,67 @@ class FalseNegativeRate(_Rate):
 
     def latex(self) -> str:
         return rf"\mathrm{{FNR}} \le {self.at_most:g}"
+
+
+@dataclass(frozen=True)
+class Errors(_ErrorSum):
+    """The weight of all misclassified points is at most `at_most`: a number of errors, when points weigh one each."""
+
+    at_most: float
+
+    def __post_init__(self) -> None:
+        if not is_number(self.at_most) or not 0 <= self.at_most < np.inf:
+            raise InvalidInputError(
+                f"Errors(at_most=...) must be a number >= 0, the weight of the misclassified points; got {self.at_most!r}."
+            )
+
+    def error_limits(self, model: Model) -> list[ErrorLimit]:
+        weights = model.data.weights
+        return [ErrorLimit(weights, _rounded(float(self.at_most), weights))]
+
+    def violation(self, model: Model, values: Mapping[str, Any]) -> float:
+        excess = fsum(model.data.weights[is_error(model, values)].tolist()) - self.at_most
+        return excess if excess > 2 * RATE_ROUNDING * self.at_most else 0.0
+
+    def formula(self) -> str:
+        return f"weight of errors <= {self.at_most:g}"
+
+
+@dataclass(frozen=True)
+class Precision(_ErrorSum):
+    """Of the weight that is classified as positive, at least this fraction is positive:  TP >= p (TP + FP).
+
+    With TP = P - FN this is a limit on errors, p FP + (1 - p) FN <= (1 - p) P. A rule that calls nothing positive keeps it.
+    """
+
+    at_least: float
+    _row_name = "precision"
+
+    def __post_init__(self) -> None:
+        if not is_number(self.at_least) or not 0 <= self.at_least <= 1:
+            raise InvalidInputError(
+                f"Precision(at_least=...) must be a number in [0, 1]; got {self.at_least!r}. Write 0.9 for ninety per cent."
+            )
+
+    def error_limits(self, model: Model) -> list[ErrorLimit]:
+        data = model.data
+        p = Fraction(repr(float(self.at_least)))  # the decimal that was written: 0.9 stands for 9/10
+        scale = p.denominator if p.denominator <= MOST_DECIMALS else 1
+        if_wrong = np.where(data.positive, float((1 - p) * scale), float(p * scale))
+        coefficients = if_wrong * data.weights
+        return [ErrorLimit(coefficients, _rounded(fsum(coefficients[data.positive].tolist()), coefficients))]
+
+    def violation(self, model: Model, values: Mapping[str, Any]) -> float:
+        [limit] = self.error_limits(model)
+        wrong = is_error(model, values)
+        if fsum(limit.coefficients[wrong].tolist()) <= limit.at_most * (1 + 2 * RATE_ROUNDING):
+            return 0.0
+        called = fsum(model.weights[model.data.positive != wrong].tolist())
+        true = fsum(model.weights[model.data.positive & ~wrong].tolist())
+        return self.at_least - true / called if called else 0.0
+
+    def formula(self) -> str:
+        return f"precision >= {self.at_least:g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +273,18 @@ class RateParity(Constraint):
             d.builder.subject_to(f"{name}_{group}_low", rate - low >= 0)
             d.builder.subject_to(f"{name}_{group}_high", rate - high <= 0)
         return high - low
+
+    def error_limits(self, model: Model) -> list[ErrorLimit]:
+        """rate(g) - rate(h) <= at_most for all ordered pairs of groups, times the weights of both: whole numbers for whole weights."""
+        parts = self._parts(model.data)
+        found = []
+        for (_, high, sign), (_, low, _) in permutations(parts, 2):
+            W_g, W_h = fsum(high.tolist()), fsum(low.tolist())
+            coefficients = sign * (W_h * high - W_g * low)
+            # A positive prediction of a positive is 1 - error: its constant part goes to the right-hand side.
+            constant = fsum((W_h * high - W_g * low)[sign < 0].tolist())
+            found.append(ErrorLimit(coefficients, _parity_end(self.at_most, W_g * W_h, constant, coefficients)))
+        return found
 
     def rates(self, model: Model, values: Mapping[str, Any]) -> dict[Any, float]:
         """The rate of each group at decoded values."""

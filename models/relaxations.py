@@ -17,7 +17,7 @@ from ..modelling.expression import Rows
 from ..modelling.model import Model
 from .coefficient_constraints import Bounds, MaxFeatures, Monotone
 from .penalties import L0
-from .rate_constraints import FalseNegativeRate, FalsePositiveRate, RateParity
+from .rate_constraints import Errors, FalseNegativeRate, FalsePositiveRate, RateParity
 from .zero_one_loss import ZeroOne, zero_one_margin
 
 
@@ -74,6 +74,8 @@ def relaxation(constraint: Constraint, model: Model) -> tuple[Term, float] | Non
         return ZeroOne(on="negatives", margin=margin), float(model.weights[~positive].sum())
     if isinstance(constraint, FalseNegativeRate):
         return ZeroOne(on="positives", margin=margin), float(model.weights[positive].sum())
+    if isinstance(constraint, Errors):
+        return ZeroOne(margin=margin), 1.0
     if isinstance(constraint, MaxFeatures):
         return L0(), 1.0
     if isinstance(constraint, RateParity):

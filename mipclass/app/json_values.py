@@ -25,11 +25,13 @@ INLINE = 10_000
 """Arrays with more numbers than this go to the .npz file."""
 CONSTRAINTS = (
     "Bounds",
+    "Errors",
     "FalseNegativeRate",
     "FalsePositiveRate",
     "IntegerCoefficients",
     "MaxFeatures",
     "Monotone",
+    "Precision",
     "RateParity",
 )
 """Constraints that can be saved, by the name of their class in mipclass.models."""

@@ -47,7 +47,7 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """How the lower bound is proven: "trivial", "box" or "iis"."""
+        """How the lower bound is proven: "trivial", "box", "iis", "priced" or "limited"."""
         return str(self.content["lower"]["kind"])
 
     def to_json(self) -> str:
@@ -120,6 +120,7 @@ class Statement:
 
     Minimise sum_i costs_i [point i is wrong] where wrong means  y_i (w.x_i + b) <= 0  (margin 0)  or  < 1  (margin 1), subject to
     sum_i limit_i [i wrong] <= at_most  for each limit, and  row.(w, b) >= at_least  for each row. `intercept` False fixes b = 0.
+    Rules that tie a point with a negative coefficient in some limit are not allowed: its error would help to keep the limit.
     """
 
     costs: Array

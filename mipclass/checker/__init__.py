@@ -17,8 +17,8 @@ import numpy as np
 
 from .arithmetic import Rejected, field, rational
 from .patience import UnfinishedError, look, until
-from .problem import read_data
-from .scope import read_scope, scope_in_words
+from .problem import ExactProblem, check_rows, merged_costs, read_data, unfolded
+from .scope import Scope, read_scope, scope_in_words
 from .sums import least_sum
 from .wording import AboutProblem, about
 
@@ -172,7 +172,7 @@ def _is_margin(content: Any) -> bool:
 
 
 def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
-    from .problem import check_rows, check_rule, read_problem
+    from .problem import check_rule, read_problem
 
     if signed and isinstance(content, dict) and isinstance(content.get("data"), dict):
         content = {**content, "data": {**content["data"], "positive": "larger"}}
@@ -189,12 +189,34 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
     claimed = rational(field(lower, "bound", "lower"), "lower, bound")
     kind = field(lower, "kind", "lower")
     scope = read_scope(lower, problem)
-    nodes = 0
+    stated, problem = problem, unfolded(problem)
+    if kind == "priced":
+        from .priced import plain_problem, shift
+
+        plain = plain_problem(lower, problem)
+        inside = field(lower, "proof", "lower")
+        proven, nodes = _proven(inside, field(inside, "kind", "lower, proof"), plain, scope)
+        proven -= shift(lower, problem)
+    elif kind == "limited":
+        from .limited import check_limited
+
+        proven, nodes = check_limited(lower, problem, scope)
+    else:
+        proven, nodes = _proven(lower, kind, problem, scope)
+    if claimed > proven:  # every loss is a sum of costs, so no rule lies between the bound and the next such sum
+        proven = least_sum(merged_costs(stated), proven)
+    if claimed > proven:
+        raise Rejected("lower", f"the proof gives {proven}, the certificate claims {claimed}")
+    if upper is not None and claimed > upper:
+        raise Rejected("lower", "the bound exceeds the loss of the certificate's own rule")
+    return Verdict(True, lower=claimed, upper=upper, nodes=nodes, relative_margin=scope.margin)
+
+
+def _proven(lower: Any, kind: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction, int]:
+    """The bound that a proof of this kind gives and the nodes of its tree; Rejected when it does not hold."""
     if kind == "trivial":
-        proven = Fraction(0)
-        if problem.is_plain:
-            proven = check_rows(lower, problem, cancel=True).constant
-    elif kind == "box":
+        return (check_rows(lower, problem, cancel=True).constant if problem.is_plain else Fraction(0)), 0
+    if kind == "box":
         if not problem.is_plain:
             raise Rejected("lower", "a box proof is about the plain 0-1 loss only")
         from .box import check_box
@@ -202,17 +224,9 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
         rows = check_rows(lower, problem, cancel=True)
         vectors = [problem.signed_row(i) for i in rows.points]
         whole, nodes = check_box(field(lower, "proof", "lower"), vectors, rows.weights, scope, "box tree")
-        proven = rows.constant + rows.unit * whole
-    elif kind == "iis":
+        return rows.constant + rows.unit * whole, nodes
+    if kind == "iis":
         from .iis import check_iis
 
-        proven, nodes = check_iis(lower, problem, scope)
-    else:
-        raise Rejected("lower", f"proofs of kind {kind!r} are not known to this checker")
-    if claimed > proven:  # every loss is a sum of costs, so no rule lies between the bound and the next such sum
-        proven = least_sum(problem.costs, proven)
-    if claimed > proven:
-        raise Rejected("lower", f"the proof gives {proven}, the certificate claims {claimed}")
-    if upper is not None and claimed > upper:
-        raise Rejected("lower", "the bound exceeds the loss of the certificate's own rule")
-    return Verdict(True, lower=claimed, upper=upper, nodes=nodes, relative_margin=scope.margin)
+        return check_iis(lower, problem, scope)
+    raise Rejected("lower", f"proofs of kind {kind!r} are not known to this checker")

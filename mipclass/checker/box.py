@@ -46,17 +46,17 @@ def check_box(
         return bound, 0  # costs are not negative: nothing to prove
     if bound > sum(weights) or sum(weights) >= LARGEST or nested > MOST_NESTED:
         raise Rejected(place, f"its bound or its weights are too large, or it is nested deeper than {MOST_NESTED}")
-    points, half_errors = _round(_mapped(proof, rows, scope, place), kernel.POINT_BITS, place)
-    lemmas, nodes = _lemmas(proof, rows, weights, scope, place, nested)
+    points, half_errors = round_rows(mapped(proof, rows, scope, place), kernel.POINT_BITS, place)
+    lemmas, nodes = check_lemmas(proof, rows, weights, scope, place, nested)
     cloud = kernel.Cloud(points, half_errors, np.array(weights, dtype=np.int64))
-    code, node = kernel.walk(cloud, bound, _stream(proof, place), lemmas)
+    code, node = kernel.walk(cloud, bound, stream(proof, place), lemmas)
     if code != kernel.OK:
-        raise Rejected(f"{place}, node {node}", _REASONS[code].format(bound=bound))
+        raise Rejected(f"{place}, node {node}", REASONS[code].format(bound=bound))
     return bound, nodes + int(node)
 
 
-def _mapped(proof: Any, rows: Vectors, scope: Scope, place: str) -> list[list[int]]:
-    """The rows times the map M, as integers up to one factor; Rejected unless every rule of the scope has its V."""
+def mapped(proof: Any, rows: Vectors, scope: Scope, place: str, *, reaches_all: bool = True) -> list[list[int]]:
+    """The rows times the map M, as integers up to one factor; Rejected unless every rule of the scope has its V (`reaches_all`)."""
     width = len(rows[0]) if rows else 0
     columns = whole(field(proof, "columns", place), place)
     entries = field(proof, "map", place)
@@ -71,6 +71,8 @@ def _mapped(proof: Any, rows: Vectors, scope: Scope, place: str) -> list[list[in
     for row in Z:
         look()
         images.append([sum(z * m for z, m in zip(row, column, strict=True)) for column in across])
+    if not reaches_all:
+        return images
     if "inverse" in proof:
         _check_inverse(proof["inverse"], Z, images, m_factor, [z_factor * room for room in scope.allowances], place)
         return images
@@ -97,7 +99,7 @@ def _check_inverse(
                 raise Rejected(place, f"the map loses more of row {i}, coordinate {j}, than the relative margin allows")
 
 
-def _lemmas(
+def check_lemmas(
     proof: Any, rows: Vectors, weights: Sequence[int], scope: Scope, place: str, nested: int
 ) -> tuple[Any, int]:
     """The lemmas as the kernel reads them, each of them checked, and the nodes of their trees."""
@@ -129,7 +131,7 @@ def _lemmas(
     return Lemmas(*(np.array(part, dtype=np.int64) for part in (starts, members, values))), nodes
 
 
-def _stream(proof: Any, place: str) -> Any:
+def stream(proof: Any, place: str) -> Any:
     """The nodes of the tree in preorder, as the kernel reads them."""
     from .box_kernel import Stream
 
@@ -145,7 +147,7 @@ def _stream(proof: Any, place: str) -> Any:
     return Stream(ops, counts, np.column_stack([first, second, mix]), leaves)
 
 
-_REASONS = (
+REASONS = (
     "",
     "the tree ends too early or too late",
     "a coordinate is halved that does not exist or is too thin",
@@ -157,7 +159,7 @@ _REASONS = (
 )
 
 
-def _round(images: list[list[int]], bits: int, place: str) -> tuple[Any, Any]:
+def round_rows(images: list[list[int]], bits: int, place: str) -> tuple[Any, Any]:
     """Each row scaled to largest entry 2^bits and rounded to the nearest whole number (half up), and whether that lost anything."""
     points = np.zeros((len(images), len(images[0])), np.int64)
     lost = np.zeros(len(images), np.int64)

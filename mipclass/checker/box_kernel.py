@@ -15,6 +15,7 @@ from .patience import look
 
 GRID_BITS = 20
 POINT_BITS = 21
+HANDED = 253  # op of a leaf that another tree goes on with
 WITH_LEMMA = 254  # op of a leaf that a lemma settles
 OK, BAD_STREAM, BAD_AXIS, BAD_PAIR, NOT_LOOSE, NO_CONFLICT, TOO_LOW, BAD_LEMMA, PAUSED = range(9)
 POINTS_A_LOOK = 3_000_000
@@ -47,9 +48,16 @@ class Lemmas(NamedTuple):
     bounds: np.ndarray
 
 
+class Boxes(NamedTuple):
+    """Boxes low <= V <= high, one per row."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
 class Way(NamedTuple):
     """Where a walk is, level by level from a face down: box, next half, halved coordinate, loose points, weight of the lost ones,
-    conflicts held; marks and spare weights of the points; (face, level, node, conflict, lemma) that come next."""
+    conflicts held; marks and spare weights of the points; (root, level, node, conflict, lemma, box handed over) that come next."""
 
     low: np.ndarray
     high: np.ndarray
@@ -82,7 +90,7 @@ class Way(NamedTuple):
             is_loose=np.zeros(n, np.bool_),
             spare=np.zeros(n, np.int64),
             mixed=np.zeros(r, np.int64),
-            place=np.array([0, -1, 0, 0, 0], np.int64),
+            place=np.array([0, -1, 0, 0, 0, 0], np.int64),
         )
 
 
@@ -129,16 +137,13 @@ def _conflicts(
     return _is_lost(mixed, p * half_errors[i] + q * half_errors[j], low, high)
 
 
-@njit(cache=True)
-def _face(face: int, low: np.ndarray, high: np.ndarray) -> None:
-    """One of the 2r faces of the cube."""
+def faces(r: int) -> Boxes:
+    """The 2r faces of the cube |V|_max = 1."""
     one = 1 << GRID_BITS
-    low[:] = -one
-    high[:] = one
-    if face % 2 == 0:
-        low[face // 2] = one
-    else:
-        high[face // 2] = -one
+    low, high = np.full((2 * r, r), -one, np.int64), np.full((2 * r, r), one, np.int64)
+    for k in range(r):
+        low[2 * k, k], high[2 * k + 1, k] = one, -one
+    return Boxes(low, high)
 
 
 @njit(cache=True)
@@ -258,7 +263,9 @@ def _lemma_value(cloud: Cloud, lemmas: Lemmas, which: int, low: np.ndarray, high
 
 
 @njit(cache=True)
-def _go_on(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, way: Way, budget: int) -> tuple[int, int]:
+def _go_on(
+    cloud: Cloud, target: int, roots: Boxes, stream: Stream, lemmas: Lemmas, handed: Boxes, way: Way, budget: int
+) -> tuple[int, int]:
     """Go on with a walk: (OK, number of nodes), (what is wrong, number of the node where it is), or (PAUSED, node) after `budget` points."""
     points, half_errors, weights = cloud.points, cloud.half_errors, cloud.weights
     n, r = points.shape
@@ -268,11 +275,12 @@ def _go_on(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, way: Way, 
     )  # fmt: skip
     is_loose, spare = way.is_loose, way.spare
     everything, nothing = np.arange(n), np.zeros((0, 3), np.int64)
-    face, level, node, at_pair, at_leaf = way.place
-    while face < 2 * r:
+    face, level, node, at_pair, at_leaf, at_handed = way.place
+    while face < roots.low.shape[0]:
         if level < 0:
             level = 0
-            _face(face, low[0], high[0])
+            low[0] = roots.low[face]
+            high[0] = roots.high[face]
             turn[0] = 0
         while level >= 0:
             if turn[level] == 3:
@@ -285,7 +293,7 @@ def _go_on(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, way: Way, 
                 turn[level] = 0
                 continue
             if budget < 0:
-                way.place[:] = (face, level, node, at_pair, at_leaf)
+                way.place[:] = (face, level, node, at_pair, at_leaf, at_handed)
                 return PAUSED, node
             if node >= stream.ops.shape[0] or at_pair + stream.counts[node] > stream.pairs.shape[0]:
                 return BAD_STREAM, node
@@ -316,6 +324,14 @@ def _go_on(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, way: Way, 
                     return BAD_LEMMA, node - 1
                 at_leaf += 1
                 bound = lost[level] + value
+            elif op == HANDED:
+                if at_handed >= handed.low.shape[0]:
+                    return BAD_STREAM, node - 1
+                handed.low[at_handed] = box_low
+                handed.high[at_handed] = box_high
+                at_handed += 1
+                level -= 1
+                continue
             elif op > 0:
                 k = op - 1
                 if k >= r or box_high[k] - box_low[k] < 4 or level == deepest:
@@ -327,16 +343,28 @@ def _go_on(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, way: Way, 
                 return TOO_LOW, node - 1
             level -= 1
         face += 1
+    if at_handed != handed.low.shape[0]:
+        return BAD_STREAM, node
     if node != stream.ops.shape[0] or at_pair != stream.pairs.shape[0] or at_leaf != stream.lemmas.shape[0]:
         return BAD_STREAM, node
     return OK, node
 
 
 def walk(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas) -> tuple[int, int]:
-    """(OK, number of nodes), or (what is wrong, number of the node where it is)."""
-    way = Way.first(*cloud.points.shape)
+    """(OK, number of nodes), or (what is wrong, number of the node where it is), of a tree over the faces of the cube."""
+    code, node, _ = walk_from(faces(cloud.points.shape[1]), cloud, target, stream, lemmas, 0)
+    return code, node
+
+
+def walk_from(
+    roots: Boxes, cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, n_handed: int
+) -> tuple[int, int, Boxes]:
+    """The same for a tree that begins with the boxes `roots`, and the `n_handed` boxes that it hands over."""
+    n, r = cloud.points.shape
+    way = Way.first(n, r)
+    handed = Boxes(np.zeros((n_handed, r), np.int64), np.zeros((n_handed, r), np.int64))
     code = PAUSED
     while code == PAUSED:
         look()
-        code, node = _go_on(cloud, target, stream, lemmas, way, POINTS_A_LOOK)
-    return code, node
+        code, node = _go_on(cloud, target, roots, stream, lemmas, handed, way, POINTS_A_LOOK)
+    return code, node, handed

@@ -35,17 +35,22 @@ def check_iis(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction
     *vectors, room = integer_rows([*(problem.signed_row(i) for i in rows.points), *sides, scope.allowances])
     ends = [end for _, end in problem.rows]
     members = _check_supports(lower, vectors, ends, room, margin=bool(problem.margin), within="")
-    bound, nodes = _check_tree(lower, rows.weights, members, _limits(problem, rows), within="")
+    bound, nodes = _check_tree(lower, rows.weights, members, merged_limits(problem, rows), within="")
     return rows.constant + rows.unit * least_sum(rows.weights, bound), nodes
 
 
 def check_cover(
-    proof: Any, rows: Sequence[Sequence[Fraction]], weights: Sequence[int], scope: Scope, place: str
+    proof: Any,
+    rows: Sequence[Sequence[Fraction]],
+    weights: Sequence[int],
+    scope: Scope,
+    place: str,
+    limits: Sequence[Row] = (),
 ) -> tuple[int, int]:
-    """(bound, nodes) of a proof that the rows alone cost so much; Rejected otherwise."""
+    """(bound, nodes) of a proof that the rows alone cost so much, under limits on their errors if there are any; Rejected otherwise."""
     *vectors, room = integer_rows([*rows, scope.allowances])
     members = _check_supports(proof, vectors, [], room, margin=False, within=f"{place}, ")
-    proven, nodes = _check_tree(proof, weights, members, [], within=f"{place}, ")
+    proven, nodes = _check_tree(proof, weights, members, list(limits), within=f"{place}, ")
     bound = whole(field(proof, "bound", place), place)
     if bound > least_sum(weights, proven):
         raise Rejected(place, f"its proof gives {proven}, it claims {bound}")
@@ -95,12 +100,10 @@ def _check_supports(
     return found
 
 
-def _limits(problem: ExactProblem, rows: ProofRows) -> list[Row]:
+def merged_limits(problem: ExactProblem, rows: ProofRows) -> list[Row]:
     """Limits over the proof's rows: coefficients of equal points with equal labels add."""
     found = []
     for coefficients, at_most in problem.limits:
-        if any(c < 0 for c in coefficients):
-            raise Rejected("limits", "a coefficient is negative, which this kind of proof does not cover")
         total: dict[tuple[Any, ...], Fraction] = {}
         for i, c in enumerate(coefficients):
             look()

@@ -27,6 +27,11 @@ class StatedProblem:
     rows: list[Row]
 
     @property
+    def welcome(self) -> set[int]:
+        """Points whose errors help to keep a limit; rules that tie one of them are not allowed."""
+        return {i for coefficients, _ in self.limits for i, c in enumerate(coefficients) if c < 0}
+
+    @property
     def is_plain(self) -> bool:
         """No side constraints, no margin, and a free offset."""
         return not self.limits and not self.rows and self.margin == 0 and self.intercept
@@ -139,10 +144,12 @@ def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
     b = rational(field(upper, "b", "upper"), "upper, b")
     if not problem.intercept and b != 0:
         raise Rejected("upper", "the rule has an offset although the problem has none")
-    wrong = []
+    wrong, welcome = [], problem.welcome
     for i in range(problem.n):
         look()
         margin = problem.y[i] * (sum((v * x for v, x in zip(w, problem.X[i], strict=True) if v), Fraction(0)) + b)
+        if margin == 0 and i in welcome:
+            raise Rejected("upper", f"the rule ties point {i}, whose error would help to keep a limit")
         wrong.append(margin < 1 if problem.margin else margin <= 0)
     for number, (coefficients, at_least) in enumerate(problem.rows):
         value = sum((c * v for c, v in zip(coefficients, [*w, b], strict=True)), Fraction(0))
@@ -157,6 +164,47 @@ def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
     if loss != claimed:
         raise Rejected("upper", f"the rule's exact loss is {loss}, the certificate says {claimed}")
     return loss
+
+
+def unfolded(problem: ExactProblem) -> ExactProblem:
+    """The same problem with limits that no error helps to keep, for proofs of lower bounds.
+
+    Where l_i < 0 the term l_i e_i is l_i + |l_i| (1 - e_i). The rules in question do not tie the point, so that 1 - e_i = 1 where the
+    same point with the other label is wrong. Such copies come behind all points, in order, and cost nothing themselves.
+    """
+    welcome = sorted(problem.welcome)
+    if not welcome:
+        return problem
+    if problem.margin:
+        raise Rejected("problem, limits", "with a margin, proofs do not cover negative coefficients")
+    limits = []
+    for coefficients, at_most in problem.limits:
+        positive = [max(c, Fraction(0)) for c in coefficients]
+        limits.append(
+            (
+                positive + [max(-coefficients[i], Fraction(0)) for i in welcome],
+                at_most - sum((c for c in coefficients if c < 0), Fraction(0)),
+            )
+        )
+    return ExactProblem(
+        problem.costs + [Fraction(0)] * len(welcome),
+        0,
+        problem.intercept,
+        limits,
+        problem.rows,
+        problem.X + [problem.X[i] for i in welcome],
+        problem.y + [-problem.y[i] for i in welcome],
+    )
+
+
+def merged_costs(problem: ExactProblem) -> list[Fraction]:
+    """The costs of the distinct points: equal points of equal labels are wrong together."""
+    total: dict[tuple[Any, ...], Fraction] = {}
+    for label, point, cost in zip(problem.y, problem.X, problem.costs, strict=True):
+        look()
+        key = (label, *point)
+        total[key] = total.get(key, Fraction(0)) + cost
+    return list(total.values())
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import mipclass
 from mipclass import models
+from mipclass.errors import InvalidInputError
 from tests.models.small_data import MIP_SOLVERS, pm1, tiny
 from tests.truth.zero_one import least_loss
 
@@ -56,3 +59,58 @@ def test_parity_equals_enumeration_and_cannot_be_faked(rate: str) -> None:
 
     assert result.objective == least_loss(X, pm1(y), allowed=lambda e: spread(e) <= 0.3, exactly=True)
     assert spread(problem.predict(result.values) != y) <= 0.3
+
+
+@pytest.mark.parametrize("solver", ["highs", "exact"])
+@pytest.mark.parametrize("seed", range(3))
+def test_precision_equals_enumeration(solver: str, seed: int) -> None:
+    X, y = tiny(seed, n=8)
+    positive = pm1(y) > 0
+
+    def is_precise(errors: np.ndarray) -> bool:
+        true = int((positive & ~errors).sum())
+        return 10 * true >= 7 * (true + int((~positive & errors).sum()))
+
+    problem = models.Model(X, y, minimize=models.ZeroOne(on="positives"), subject_to=models.Precision(at_least=0.7))
+    result = mipclass.solve(problem, solver)
+    assert result.objective == least_loss(X, pm1(y), positive.astype(float), allowed=is_precise)
+    assert is_precise(problem.predict(result.values) != y)
+    assert not problem.violations(result.values)
+
+
+def test_a_precision_of_seven_tenths_is_met_exactly() -> None:
+    """Seven true of ten called positive keep 0.7, although 0.7 is no float64."""
+    X, y = np.ones((12, 1)), np.array([1] * 9 + [0] * 3)
+    X[7:9] = 0.0
+    X[9:] = 2.0
+    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.Precision(at_least=0.7))
+    assert not problem.violations({"w": np.array([1.0]), "b": np.asarray(-0.5)})
+    X[6] = 0.0
+    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=models.Precision(at_least=0.7))
+    violated = problem.violations({"w": np.array([1.0]), "b": np.asarray(-0.5)})
+    assert violated == {"precision >= 0.7": pytest.approx(0.7 - 6 / 9)}
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3])
+def test_features_are_fewest_under_a_limit_of_errors(k: int) -> None:
+    X, y = tiny(1, n=8)
+    result = mipclass.solve(models.Model(X, y, minimize=models.L0(), subject_to=models.Errors(at_most=k)), "highs")
+    least = least_loss(X, pm1(y))
+    assert (result.status == "infeasible") == (least > k)
+    if least <= k:
+        sizes = [m for m in range(X.shape[1] + 1) for zero in combinations(range(X.shape[1]), X.shape[1] - m)
+                 if least_loss(X, pm1(y), zero=zero) <= k]  # fmt: skip
+        assert result.objective == min(sizes)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: models.Errors(-1), "must be a number >= 0"),
+        (lambda: models.Errors(np.nan), "must be a number >= 0"),
+        (lambda: models.Precision(90), "0.9 for ninety per cent"),
+    ],
+)
+def test_limits_out_of_range_are_refused(make, words: str) -> None:
+    with pytest.raises(InvalidInputError, match=words):
+        make()

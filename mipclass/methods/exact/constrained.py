@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
+from ...arrays import Array
 from ...protocol.result import Outcome, Status
 from ...protocol.run import Run
 from ..zero_one.prepared import ROUNDING_SHOWS
@@ -13,18 +16,24 @@ from .form import ProofForm
 from .provers import IISProver
 
 
-def prove_constrained(form: ProofForm, run: Run) -> Outcome:
-    """Branch and cut from the first rules; infeasible when every leaf costs more than all points together."""
-    prover = IISProver(form.cover(), run.seed, run)
-    for W in first_rules(form, run):
+def prove_constrained(
+    form: ProofForm, run: Run, known: Array | None = None, floor: Mapping[str, Any] | None = None, nodes: int = 0
+) -> Outcome:
+    """Branch and cut from the first rules; infeasible when every leaf costs more than all points together.
+
+    known : the best rule of a search before this one; None looks for first rules.   floor : the proof of a bound that is known already.
+    nodes : those of searches before this one.
+    """
+    prover = IISProver(form.unfolded.cover(), run.seed, run)
+    for W in first_rules(form.unfolded, run) if known is None else [known]:
         prover.offer(W)
         if prover.best == 0:
             break
-    outcome = _proven(form, run, prover)
+    outcome = _proven(form, run, prover, floor, nodes)
     finer = finer_prover(form, run, prover)
     while finer is not None and run.stop() is None:
         prover = finer
-        outcome = _proven(form, run, prover)
+        outcome = _proven(form, run, prover, floor, nodes)
         finer = finer_prover(form, run, prover)
     return outcome
 
@@ -37,7 +46,7 @@ def finer_prover(form: ProofForm, run: Run, prover: IISProver) -> IISProver | No
     loss = form.exact_loss(W[:-1], float(W[-1]))
     if prover.data.n * prover.data.unit <= ROUNDING_SHOWS * loss:
         return None
-    data = form.cover(at_most=loss)
+    data = form.unfolded.cover(at_most=loss)
     if data.unit >= prover.data.unit:
         return None
     finer = IISProver(data, run.seed, run)
@@ -45,22 +54,24 @@ def finer_prover(form: ProofForm, run: Run, prover: IISProver) -> IISProver | No
     return finer
 
 
-def _proven(form: ProofForm, run: Run, prover: IISProver) -> Outcome:
-    """What branch and cut by this prover gives."""
+def _proven(form: ProofForm, run: Run, prover: IISProver, floor: Mapping[str, Any] | None, nodes: int) -> Outcome:
+    """What branch and cut by this prover gives, or the floor where that is higher."""
     data = prover.data
 
     def tell() -> None:
-        run.report(objective=data.cost(prover.best), bound=data.cost(prover.lower), nodes=prover.nodes)
+        run.report(objective=data.cost(prover.best), bound=data.cost(prover.lower), nodes=nodes + prover.nodes)
 
     def close_enough() -> bool:
         return prover.best is not None and prover.best - prover.lower <= run.gap * prover.best and run.gap > 0
 
-    stop = stopper(run, lambda: prover.nodes, close_enough)
+    stop = stopper(run, lambda: nodes + prover.nodes, close_enough)
     tell()
     prover.advance(stop, tell)
     found = prover.widest_rule()
     stopped = None if prover.exhausted else stop() or Status.NUMERICAL_ERROR
-    lower = prover.proof()
+    lower: Mapping[str, Any] = prover.proof()
+    if floor is not None and Fraction(floor["bound"]) > Fraction(lower["bound"]):
+        lower = floor
     everything = data.constant + data.unit * int(data.costs.sum())
     return answer(
         form,
@@ -68,7 +79,7 @@ def _proven(form: ProofForm, run: Run, prover: IISProver) -> Outcome:
         rule=found,
         lower=lower,
         stopped=stopped,
-        nodes=prover.nodes,
+        nodes=nodes + prover.nodes,
         infeasible=prover.search.infeasible and Fraction(lower["bound"]) > everything,
         extra={"supports": len(prover.search.master.supports)},
     )

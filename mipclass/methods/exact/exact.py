@@ -17,7 +17,8 @@ from ..base import Method, Refusal
 from .answer import PROOF_OPTIONS
 from .constrained import prove_constrained
 from .form import ProofForm, match_proof
-from .plain import prove_plain
+from .plain import BOX_AT_MOST, prove_plain
+from .priced import prove_priced
 
 
 class Exact(Method[ProofForm]):
@@ -37,5 +38,9 @@ class Exact(Method[ProofForm]):
         return form
 
     def solve(self, form: ProofForm, run: Run) -> Outcome:
-        """A race of provers for the plain problem, branch and cut for one with side constraints."""
-        return prove_plain(form, run, None) if form.statement.is_plain else prove_constrained(form, run)
+        """A race of provers for the plain problem, prices for limits in few dimensions, branch and cut for other side constraints."""
+        if form.statement.is_plain:
+            return prove_plain(form, run, None)
+        if form.is_plain_but_for_limits and form.X.shape[1] <= BOX_AT_MOST:
+            return prove_priced(form, run)
+        return prove_constrained(form, run)

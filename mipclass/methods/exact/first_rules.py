@@ -21,6 +21,9 @@ MOST_WORK = 3e8
 FEWEST_STEPS = 200
 """Line searches that are made however large the data are."""
 
+SHORT = 3_000
+"""Line searches, and as many pencils, of a short search."""
+
 PIECE = 300
 """Line searches or pencils at one price of the limits."""
 
@@ -54,6 +57,17 @@ def first_rule(data: ZeroOneData, run: Run) -> Array:
 
     found = local_search(data, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
     found = swap_search(data, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
+    return np.append(*data.rule(found.w))
+
+
+def improved_rule(data: ZeroOneData, start: Array, run: Run) -> Array:
+    """A rule over all features, improved by a short local and swap search."""
+    from ..zero_one.csa import swap_search
+    from ..zero_one.local import local_search
+
+    steps = min(int(run.options.get("local_steps", 0)), SHORT, max(FEWEST_STEPS, _affordable(data.Z.size)))
+    found = local_search(data, data.restricted(start), run.seed, steps=steps, stop=run.stop)
+    found = swap_search(data, found.w, run.seed, steps=steps, stop=run.stop)
     return np.append(*data.rule(found.w))
 
 

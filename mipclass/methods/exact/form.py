@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ..zero_one.offsets import best_offset
 from ..zero_one.prepared import ZeroOneData
 from ..zero_one.widest import recentre
 from .iis.cover import CoverData, constrained_cover, plain_cover
-from .rational import exactly_at_least
+from .rational import exactly_at_least, rounded_up
 from .statement import statement_of
 
 
@@ -27,6 +28,40 @@ class ProofForm(ZeroOneForm):
     """A 0-1 problem with its statement; `weights` are the statement's costs and `scale` is 1."""
 
     statement: Statement
+
+    @cached_property
+    def unfolded(self) -> ProofForm:
+        """The same problem with limits that no error helps to keep; itself when its limits are so already.
+
+        Where l_i < 0 the term l_i e_i = l_i + |l_i| (1 - e_i) counts the point with the other label, which is wrong where the point
+        itself is right. (Rules that tie such a point are not allowed, see `Statement`.) These copies come behind all points.
+        """
+        statement = self.statement
+        if not statement.limits or not (np.array([c for c, _ in statement.limits]) < 0).any():
+            return self
+        welcome = np.flatnonzero((np.array([c for c, _ in statement.limits]) < 0).any(axis=0))
+        limits = tuple(
+            (
+                np.concatenate([np.maximum(c, 0.0), np.maximum(-c[welcome], 0.0)]),
+                rounded_up(Fraction(at_most) + sum((Fraction(-v) for v in c[c < 0].tolist()), Fraction(0))),
+            )
+            for c, at_most in statement.limits
+        )
+        costs = np.concatenate([statement.costs, np.zeros(len(welcome))])
+        return UnfoldedForm(
+            self.problem,
+            costs,
+            1.0,
+            replace(statement, costs=costs, limits=limits),
+            np.concatenate([self.X, self.X[welcome]]),
+            np.concatenate([self.y, -self.y[welcome]]),
+        )
+
+    @property
+    def is_plain_but_for_limits(self) -> bool:
+        """Limits on errors are all that makes the problem not plain, so that prices turn it into a plain one."""
+        statement = self.statement
+        return bool(statement.limits) and replace(statement, limits=()).is_plain
 
     def cover(self, data: ZeroOneData | None = None, at_most: Fraction | None = None) -> CoverData:
         """The problem as a covering problem: of the prepared rows `data` when it is plain, else with no cost counted above `at_most`."""
@@ -55,6 +90,24 @@ class ProofForm(ZeroOneForm):
         return w, best_offset(np.asarray(self.X @ w), self.y, self.costs, b)
 
 
+@dataclass(frozen=True, eq=False)
+class UnfoldedForm(ProofForm):
+    """A problem about other points than the user's, see `ProofForm.unfolded`."""
+
+    unfolded_X: Array
+    unfolded_y: Array
+
+    @property
+    def X(self) -> Array:
+        """The points, with the copies behind them."""
+        return self.unfolded_X
+
+    @property
+    def y(self) -> Array:
+        """Their labels."""
+        return self.unfolded_y
+
+
 def match_proof(problem: Problem, *, plain: bool) -> ProofForm | Refusal:
     """The form of a problem that can be proven, or the reason why it cannot.
 
@@ -69,6 +122,6 @@ def match_proof(problem: Problem, *, plain: bool) -> ProofForm | Refusal:
         return Refusal(
             "it proves the plain scale-free 0-1 loss with a free offset; use solver='iis' for side constraints and margins."
         )
-    if any((np.asarray(coefficients) < 0).any() for coefficients, _ in statement.limits):
-        return Refusal("a limit on errors has a negative coefficient; use solver='highs'.")
+    if statement.margin and any((coefficients < 0).any() for coefficients, _ in statement.limits):
+        return Refusal("with a margin it takes no limit that errors help to keep (RateParity); use solver='highs'.")
     return ProofForm(problem, statement.costs, 1.0, statement)

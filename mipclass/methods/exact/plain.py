@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ...arrays import Array
 from ...protocol.result import Outcome, Status
@@ -14,7 +16,7 @@ from .box.search import MAX_RANK
 from .first_rules import first_rule
 from .form import ProofForm
 from .provers import BoxProver, IISProver, Prover, trivial_lower
-from .race import Race
+from .race import Purpose, Race
 from .rational import StoppedError
 from .remote import RemoteIIS
 
@@ -35,15 +37,43 @@ def provers_for(n_features: int, loss: float) -> tuple[str, ...]:
     return ("box",) if (n_features <= BOX_ALONE and loss > SMALL_LOSS) or n_features <= 2 else ("iis", "box")
 
 
+@dataclass(frozen=True, eq=False)
+class PlainProof:
+    """What the provers of a plain problem found: a rule (w, b) in the user's units, the lower part of a certificate, why they were
+    stopped early, if they were, and their nodes."""
+
+    rule: tuple[Array, float]
+    lower: dict[str, Any]
+    stopped: Status | None
+    nodes: int
+    extra: dict[str, Any]
+
+
 def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outcome:
     """The plain problem by the named provers, or by those that suit it."""
+    found = plain_proof(form, run, names)
+    return answer(
+        form, run, rule=found.rule, lower=found.lower, stopped=found.stopped, nodes=found.nodes, extra=found.extra
+    )
+
+
+def plain_proof(
+    form: ProofForm,
+    run: Run,
+    names: Sequence[str] | None,
+    start: Array | None = None,
+    purpose: Purpose | None = None,
+) -> PlainProof:
+    """A rule and a proven bound of the plain problem: separability first, then a race from the rule `start`.
+
+    start : (w, b) over all features; None looks for one by local and swap search.   purpose : see `race.Purpose`.
+    """
     data = form.data
     W = separating_rule(data, run)
     if W is not None:
-        return answer(
-            form, run, rule=form.finished_rule(data, W, run), lower=trivial_lower(data), stopped=None, nodes=0
-        )
-    start = first_rule(data, run)
+        return PlainProof(form.finished_rule(data, W, run), trivial_lower(data), None, 0, {})
+    if start is None:
+        start = first_rule(data, run)
     if names is None:
         cost = data.masses.sum(data.Z @ data.restricted(start) <= 0)
         names = provers_for(len(data.columns), form.errors_at_average_cost(cost))
@@ -53,27 +83,25 @@ def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outco
         finer = data.finer_for(data.restricted(start))
         data = data if finer is None else finer
         try:
-            race, lead, stopped = _raced(form, run, names, data, start)
+            race, lead, stopped = _raced(form, run, names, data, start, purpose)
         except StoppedError:
             rule = form.finished_rule(data, data.restricted(start), run)
-            return answer(form, run, rule=rule, lower=trivial_lower(data), stopped=run.stop(), nodes=nodes)
+            return PlainProof(rule, trivial_lower(data), run.stop(), nodes, {})
         nodes += race.nodes
         start = race.best_rule()
         if stopped is not None or data.finer_for(data.restricted(start)) is None:
             break
-    return answer(
-        form,
-        run,
-        rule=form.finished_rule(data, data.restricted(start), run),
-        lower=lead.proof(),
-        stopped=stopped,
-        nodes=nodes,
-        extra={"proof_by": lead.name, **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers}},
+    return PlainProof(
+        form.finished_rule(data, data.restricted(start), run),
+        lead.proof(),
+        stopped,
+        nodes,
+        {"proof_by": lead.name, **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers}},
     )
 
 
 def _raced(
-    form: ProofForm, run: Run, names: Sequence[str], data: ZeroOneData, start: Array
+    form: ProofForm, run: Run, names: Sequence[str], data: ZeroOneData, start: Array, purpose: Purpose | None
 ) -> tuple[Race, Prover, Status | None]:
     """The race of the named provers from a rule, the prover with the best proof, and why they were stopped, if they were.
 
@@ -90,7 +118,7 @@ def _raced(
     ]
     for prover in provers:
         prover.offer(start)
-    race = Race(data, run, provers, remote)
+    race = Race(data, run, provers, remote, purpose)
     try:
         stopped = race.run_all()
         return race, race.leader(), stopped

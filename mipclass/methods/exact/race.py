@@ -5,6 +5,9 @@ Turns are counted in looks at the clock (calls of `stop`), not in seconds, so th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from ...arrays import Array
 from ...protocol.result import Status
 from ...protocol.run import Run
@@ -36,11 +39,31 @@ UNLIMITED = 10**9
 """Looks of a prover that runs alone: until it is done or a limit stops it."""
 
 
+@dataclass(frozen=True)
+class Purpose:
+    """What a race is for when the plain problem is a part of another one.
+
+    fulfilled : asked often with the race; once it says True the race ends.     tell : reports the progress of the other problem.
+    nodes : nodes that were visited before, which count towards the node limit.
+    """
+
+    fulfilled: Callable[[Race], bool]
+    tell: Callable[[Race], None]
+    nodes: int
+
+
 class Race:
     """Provers of one plain problem; `remote` runs in a process of its own all the while, the others take turns here."""
 
-    def __init__(self, data: ZeroOneData, run: Run, provers: list[Prover], remote: RemoteIIS | None = None) -> None:
-        self.data, self.run, self.remote = data, run, remote
+    def __init__(
+        self,
+        data: ZeroOneData,
+        run: Run,
+        provers: list[Prover],
+        remote: RemoteIIS | None = None,
+        purpose: Purpose | None = None,
+    ) -> None:
+        self.data, self.run, self.remote, self.purpose = data, run, remote, purpose
         self.provers: list[Prover] = [*provers, remote] if remote is not None else provers
 
     @property
@@ -78,7 +101,8 @@ class Race:
 
     def run_all(self) -> Status | None:
         """Until the bound meets the incumbent or a limit; the limit that stopped it, if one did."""
-        stop = stopper(self.run, lambda: self.nodes, self._poll_and_done)
+        before = 0 if self.purpose is None else self.purpose.nodes
+        stop = stopper(self.run, lambda: before + self.nodes, self._poll_and_done)
         self._tell()
         turn = FIRST_TURN
         while not self._done():
@@ -102,9 +126,14 @@ class Race:
         return None
 
     def _tell(self) -> None:
+        if self.purpose is not None:
+            self.purpose.tell(self)
+            return
         self.run.report(objective=self.cost(self.best), bound=self.cost(self.lower), nodes=self.nodes)
 
     def _done(self) -> bool:
+        if self.purpose is not None:
+            return self.best - self.lower <= closed_within(self.best) or self.purpose.fulfilled(self)
         return self.best - self.lower <= max(self.run.gap * self.best, closed_within(self.best))
 
     def _poll_and_done(self) -> bool:

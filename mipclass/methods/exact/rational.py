@@ -114,6 +114,12 @@ def exactly_at_least(A: NDArray[np.float64], W: NDArray[np.float64], level: NDAr
     return holds
 
 
+def rounded_up(value: Fraction) -> float:
+    """The least float64 that is not below a number."""
+    near = float(value)
+    return near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
+
+
 def surely_positive(A: NDArray[np.float64], W: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether a.W > 0 for each row a, by more than rounding can account for."""
     doubt = ROUNDING * (np.abs(A) @ np.abs(W))

@@ -49,3 +49,11 @@ class Sums:
         place = np.searchsorted(self._B, bound - self._A)
         reached = place < len(self._B)
         return int((self._A[reached] + self._B[place[reached]]).min())
+
+    def greatest_below(self, value: int) -> int:
+        """The greatest attainable sum < value, for value > 0; value - 1 where sums are not known."""
+        if not self.known:
+            return value - 1
+        place = np.searchsorted(self._B, value - self._A) - 1
+        reached = place >= 0
+        return int((self._A[reached] + self._B[place[reached]]).max())

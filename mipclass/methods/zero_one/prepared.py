@@ -238,8 +238,13 @@ class ZeroOneData(WeightedRows):
         return full
 
 
-def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: bool = True) -> ZeroOneData:
-    """Merge, cancel and drop as the module says. X is dense float64 (n, d), y_pm1 holds -1 and +1; O(n d log n)."""
+def prepare(
+    X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: bool = True, costs: ExactCosts | None = None
+) -> ZeroOneData:
+    """Merge, cancel and drop as the module says. X is dense float64 (n, d), y_pm1 holds -1 and +1; O(n d log n).
+
+    costs : the exact costs where float64 weights, which are positive at the same points, round them.
+    """
     from .kernels.merge import places_of_equals, varying_columns
 
     n, d = X.shape
@@ -250,7 +255,7 @@ def prepare(X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: boo
     order = used[_lexicographic(X, used, columns)]
     places = places_of_equals(X, columns, order)
     sides = 2 * places + (y_pm1[order] > 0)  # of each distinct point, -1 first
-    exact = exact_costs(weights[order])
+    exact = exact_costs(weights[order]) if costs is None else ExactCosts(costs.whole[order], costs.exponent)
     count = int(places[-1]) + 1 if len(places) else 0
     masses = exact.summed_by(sides, 2 * count).whole.reshape(count, 2)
     common = masses.min(axis=1) if cancel else np.zeros(count, dtype=masses.dtype)

@@ -23,7 +23,7 @@ from ...zero_one.prepared import whitening
 from ...zero_one.scope import column_scales
 from ..rational import exact_product, integer_matrix, rank, round_rows, surely_positive
 from ..within_margin import inverse_within_margin
-from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, BoxTree, Path, RoundedPoints, new_state
+from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
 from .lemmas import FEW, Lemmas
 from .proof import BoxProof
 
@@ -51,7 +51,7 @@ SMALLEST_RETREAT = (
 )  # a target that leaves holes is lowered only while it exceeds the proven bound by more than this share
 
 
-def _generic(M: Array) -> Array:
+def generic(M: Array) -> Array:
     """M with its axes changed a little at random, so that the vertices of lattice data do not lie on the boundaries of boxes.
 
     One lemma about the points of a vertex closes a box that has the vertex inside; on a boundary each half would need its own.
@@ -80,7 +80,7 @@ class BoxSearch:
         self.Z, self.weights = np.ascontiguousarray(Z), weights
         self.scales = column_scales(self.Z) if scales is None else scales
         self.total = int(weights.sum())
-        self.M = _generic(whitening(Z, self.scales) if M is None else M)
+        self.M = generic(whitening(Z, self.scales) if M is None else M)
         self.n, self.r = len(Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
@@ -177,6 +177,8 @@ class _Pass:
 
     def __init__(self, search: BoxSearch, target: int) -> None:
         self.search, self.target = search, target
+        self._faces = Boxes.faces(search.r)
+        self._none = Boxes.blank(1, search.r)
         self.state = new_state(target, search.few)
         self.path = Path.empty(search.n, search.r)
         room = max(FIRST_NODES, len(search.tree.ops) * 2)
@@ -195,7 +197,9 @@ class _Pass:
         while True:
             state.best, state.budget = search.best, CHUNK
             before = int(state.written_nodes)
-            status = grow(search.points, self.path, search.tree, search.lemmas.table, self.out, state)
+            status = grow(
+                search.points, self.path, self._faces, search.tree, search.lemmas.table, self.out, self._none, state
+            )
             search.nodes += int(state.written_nodes) - before
             if status == BETTER:
                 search.offer(search.M @ self.path.centre[state.depth])

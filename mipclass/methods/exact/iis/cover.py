@@ -36,7 +36,8 @@ class CoverData:
     points[r] is the data row that stands for row r. A limit is (coefficients over rows, at_most), and `exact_limits` holds the same with
     exact sums of the coefficients of merged points; a side row is (a, c): a.W >= c.
     `map` turns W = map V into whitened coordinates; `scales` are those of the relative margin (`zero_one.scope`). `constant` is paid by
-    every rule. Without an offset W is w alone.
+    every rule. Without an offset W is w alone. `masses` are the exact costs, which `costs` round down unless `is_exact`; None where nobody asks
+    for them.
     """
 
     Z: Array
@@ -52,6 +53,7 @@ class CoverData:
     has_offset: bool = True
     exact_limits: tuple[ExactCosts, ...] = ()
     is_exact: bool = True
+    masses: ExactCosts | None = None
 
     @property
     def n(self) -> int:
@@ -85,13 +87,17 @@ class CoverData:
         scales = far_scales(S.T, NEAR_SIDE) if S.size else np.ones(len(S))
         return S / scales[:, None], ends / scales
 
+    def excesses(self, wrong: Mask) -> list[Fraction]:
+        """By how much these errors exceed each limit, exactly."""
+        return [
+            limit.sum(wrong) - Fraction(at_most)
+            for limit, (_, at_most) in zip(self.exact_limits, self.limits, strict=True)
+        ]
+
     def is_feasible(self, W: Array) -> bool:
         """Whether W satisfies every limit and every side row."""
         wrong = self.errors(W)
-        for limit, (_, at_most) in zip(self.exact_limits, self.limits, strict=True):
-            if limit.sum(wrong) > Fraction(at_most):
-                return False
-        return self.keeps_sides(W)
+        return all(excess <= 0 for excess in self.excesses(wrong)) and self.keeps_sides(W)
 
     def loss(self, W: Array) -> int:
         """Cost of W's errors, in units, without the constant."""
@@ -127,7 +133,7 @@ def constrained_cover(X: Array, y_pm1: Array, statement: Statement, at_most: Fra
     limits = tuple((_sum_by(group, np.asarray(c), count), float(k)) for c, k in statement.limits)
     sides = tuple((a if statement.intercept else a[:-1], c) for a, c in statement.rows)
     parts = limits, sides, statement.margin, _scaling(Z), column_scales(Z), statement.intercept, exact_limits
-    return CoverData(Z, data.representatives, counts.counts, counts.unit, Fraction(0), *parts, counts.is_exact)
+    return CoverData(Z, data.representatives, counts.counts, counts.unit, Fraction(0), *parts, counts.is_exact, exact)
 
 
 def _signed(X: Array, y_pm1: Array, points: Positions, intercept: bool) -> Array:

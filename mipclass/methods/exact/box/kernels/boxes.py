@@ -20,7 +20,7 @@ import numpy as np
 
 from .....arrays import Array, Index
 from .....kernels.decorator import njit
-from .state import KBITS, Path, RoundedPoints
+from .state import KBITS, Boxes, Path, RoundedPoints
 
 
 class Scratch(NamedTuple):
@@ -40,13 +40,10 @@ def new_scratch(n: int, r: int) -> Scratch:
 
 
 @njit(cache=True)
-def set_face(face: int, c: Array, h: Array) -> None:
-    """Centre and half-widths of one of the 2r faces of the cube."""
-    one = float(1 << KBITS)
-    c[:] = 0.0
-    h[:] = one
-    c[face // 2] = one if face % 2 == 0 else -one
-    h[face // 2] = 0.0
+def copy_box(boxes: Boxes, number: int, c: Array, h: Array) -> None:
+    """Centre and half-widths of one of the boxes."""
+    c[:] = boxes.centre[number]
+    h[:] = boxes.half[number]
 
 
 @njit(cache=True)

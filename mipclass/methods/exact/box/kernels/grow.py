@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .....arrays import Array, Mask
 from .....kernels.decorator import njit
-from .boxes import Scratch, classify, new_scratch, set_face, set_half, widest
+from .boxes import Scratch, classify, copy_box, new_scratch, set_half, widest
 from .conflicts import inherit, replay
 from .matching import match
 from .state import (
@@ -28,6 +28,7 @@ from .state import (
     DONE,
     FINISHED,
     FULL,
+    HANDED,
     LEAF,
     LOWER_NEXT,
     MOST_NEW,
@@ -37,6 +38,7 @@ from .state import (
     QBITS,
     RUNNING,
     UPPER_NEXT,
+    Boxes,
     BoxTree,
     LemmaTable,
     OpenBox,
@@ -104,15 +106,15 @@ def _lemma_that_gives(need: int, lemmas: LemmaTable, lost: Mask) -> int:
 
 
 @njit(cache=True, inline="always")
-def _next_box(path: Path, old: BoxTree, state: np.record) -> bool:
+def _next_box(path: Path, old: BoxTree, roots: Boxes, state: np.record) -> bool:
     """Move on to the next box in preorder that has not been visited; False when there is none."""
     while True:
         depth = state.depth
         if depth < 0:
             state.face += 1
-            if state.face >= 2 * path.centre.shape[1]:
+            if state.face >= roots.centre.shape[0]:
                 return False
-            set_face(state.face, path.centre[0], path.half[0])
+            copy_box(roots, state.face, path.centre[0], path.half[0])
             path.stage[0] = NEW
             path.stale[0] = 0
             path.replayed[0] = 1 if state.read_nodes < old.ops.shape[0] else 0
@@ -133,10 +135,11 @@ def _next_box(path: Path, old: BoxTree, state: np.record) -> bool:
 
 
 @njit(cache=True, inline="always")
-def _is_full(out: BoxTree, state: np.record) -> bool:
-    """Whether there may be no room for one more node with its conflicts and its lemma."""
+def _is_full(out: BoxTree, handed: Boxes, state: np.record) -> bool:
+    """Whether there may be no room for one more node with its conflicts and its lemma, or to hand it over."""
     return (
-        state.written_nodes + 1 >= out.ops.shape[0]
+        state.handed >= handed.centre.shape[0]
+        or state.written_nodes + 1 >= out.ops.shape[0]
         or state.written_pairs + MOST_NEW + 1 >= out.pairs.shape[0]
         or state.written_lemmas + 1 >= out.lemmas.shape[0]
     )
@@ -246,29 +249,41 @@ def _close(out: BoxTree, state: np.record, lemma: int) -> None:
 
 
 @njit(cache=True, inline="always")
+def _hand_over(path: Path, handed: Boxes, state: np.record) -> None:
+    """Append the present box to those handed over."""
+    handed.centre[state.handed] = path.centre[state.depth]
+    handed.half[state.handed] = path.half[state.depth]
+    state.handed += 1
+
+
+@njit(cache=True, inline="always")
 def _visit(
     points: RoundedPoints,
     path: Path,
     old: BoxTree,
     lemmas: LemmaTable,
     out: BoxTree,
+    handed: Boxes,
     state: np.record,
     scratch: Scratch,
 ) -> int:
     """Bound the present box, decide what happens to it and write its node: RUNNING. BETTER and ASKING come before it is written."""
     depth = state.depth
     box, cost_at_centre = _enter(points, path, state, scratch)
-    if cost_at_centre < state.best and state.offered == 0:
+    if cost_at_centre < state.best and state.offered == 0 and state.handing == 0:
         state.offered = 1
         return BETTER
     target = min(state.target, state.best)
     replayed = path.replayed[depth] == 1
     old_op = int(old.ops[state.read_nodes]) if replayed else NOT_REPLAYED
-    splits = old_op > 0 and old_op != OPEN
+    splits = old_op > 0 and old_op < HANDED
     bound, n_pairs, inherited = _bound(points, path, old, state, box, target, splits)
     op = LEAF
     if splits:
         op = old_op
+    elif bound < target and depth > 0 and state.handing > 0 and box.members.shape[0] <= state.handing:
+        op = HANDED
+        _hand_over(path, handed, state)
     elif bound < target:
         axis = widest(box.half, scratch.spread)
         need = target - path.wrong[depth]
@@ -289,7 +304,7 @@ def _visit(
         state.read_pairs += old.counts[state.read_nodes]
         state.read_nodes += 1
     state.refused = state.offered = 0
-    if op == LEAF or op == OPEN:  # noqa: SIM109 (numba compiles this faster)
+    if op == LEAF or op == OPEN or op == HANDED:  # noqa: SIM109 (numba compiles this faster)
         state.depth = depth - 1
     else:
         path.axis[depth] = op - 1
@@ -298,13 +313,23 @@ def _visit(
 
 
 @njit(cache=True)
-def grow(points: RoundedPoints, path: Path, old: BoxTree, lemmas: LemmaTable, out: BoxTree, state: np.record) -> int:
-    """Replay the old tree into `out`, and grow it until the bound of every leaf reaches min(state.target, state.best).
+def grow(
+    points: RoundedPoints,
+    path: Path,
+    roots: Boxes,
+    old: BoxTree,
+    lemmas: LemmaTable,
+    out: BoxTree,
+    handed: Boxes,
+    state: np.record,
+) -> int:
+    """Replay the old tree, which begins with the boxes `roots`, into `out`, and grow it until the bound of every leaf reaches
+    min(state.target, state.best). Boxes with few uncertain points whose centre costs less may be handed over instead (state.handing).
 
     Returns
-    FINISHED  every face is done.
+    FINISHED  every box of `roots` is done.
     RUNNING   the budget of point visits is used up; call again with a new one.
-    FULL      enlarge `out` and call again.
+    FULL      enlarge `out` and `handed` and call again.
     BETTER    the centre of the present box, path.centre[state.depth], costs less than state.best. Leaves are closed only against a
               cost that the caller has counted on the data, so the caller lowers state.best, or not, and calls again.
     ASKING    halving does not decide the members of the present box. Call again with a lemma in `lemmas` that some of them cost at
@@ -313,12 +338,12 @@ def grow(points: RoundedPoints, path: Path, old: BoxTree, lemmas: LemmaTable, ou
     """
     n, r = points.Q.shape
     scratch = new_scratch(n, r)
-    while _next_box(path, old, state):
-        if _is_full(out, state):
+    while _next_box(path, old, roots, state):
+        if _is_full(out, handed, state):
             return FULL
         if state.budget <= 0:
             return RUNNING
-        status = _visit(points, path, old, lemmas, out, state, scratch)
+        status = _visit(points, path, old, lemmas, out, handed, state, scratch)
         if status != RUNNING:
             return status
     return FINISHED

@@ -19,6 +19,7 @@ MOST_NEW = 255  # conflicts that one node of a tree may add: their number is sto
 
 # What a node of a tree says, in one byte; every other value is 1 + the coordinate that is halved.
 LEAF = 0  # the bound of the box reaches the target
+HANDED = 253  # the box is left to another part of the proof, which counts other costs (see `limited`)
 OPEN = 254  # a lemma closes the box, or (NO_LEMMA) nothing does and the box cannot be halved any more
 NO_LEMMA = -1
 
@@ -81,6 +82,34 @@ class Path(NamedTuple):
         )
 
 
+class Boxes(NamedTuple):
+    """Some boxes: those that a tree begins with, or those that it hands over."""
+
+    centre: Array  # (count, r)
+    half: Array  # (count, r), half-widths
+
+    @classmethod
+    def faces(cls, r: int) -> Boxes:
+        """The 2r faces of the cube |V|_max = 1."""
+        one = float(1 << KBITS)
+        signs = np.repeat(np.eye(r), 2, axis=0)
+        signs[1::2] *= -1.0
+        return cls(signs * one, np.where(signs != 0, 0.0, one))
+
+    @classmethod
+    def blank(cls, count: int, r: int) -> Boxes:
+        """Room for so many."""
+        return cls(np.zeros((count, r)), np.zeros((count, r)))
+
+    def doubled(self) -> Boxes:
+        """The same boxes with twice the room."""
+        return Boxes._make(np.concatenate([part, np.zeros_like(part)]) for part in self)
+
+    def head(self, count: int) -> Boxes:
+        """A copy of the first so many."""
+        return Boxes(self.centre[:count].copy(), self.half[:count].copy())
+
+
 class OpenBox(NamedTuple):
     """The present box with its uncertain points; entry u of members, a and s and column u of q belong together."""
 
@@ -135,7 +164,7 @@ _STATE = np.dtype(
     [
         # where the search stands
         ("depth", np.int64),  # of the present box; -1 between two faces
-        ("face", np.int64),  # of the cube, 0 to 2r - 1
+        ("face", np.int64),  # number of the box that the tree begins with: of the cube's face, 0 to 2r - 1
         # what is to be proven
         ("target", np.int64),  # bound that this pass proves for every box
         ("best", np.int64),  # cost of the incumbent; no box has to prove more
@@ -147,6 +176,8 @@ _STATE = np.dtype(
         ("written_pairs", np.int64),
         ("written_lemmas", np.int64),
         ("holes", np.int64),  # boxes left open without a lemma
+        ("handing", np.int64),  # boxes with up to so many uncertain points may be handed over; 0: none
+        ("handed", np.int64),  # boxes handed over
         # questions to the caller and its answers, about the present box
         ("offered", np.int64),  # 1 after BETTER was returned for it
         ("need", np.int64),  # what the lemma asked for has to prove

@@ -1,0 +1,107 @@
+"""Checks a box proof under limits: every box is closed by one of several plain losses.
+
+A loss (`priced`) is a plain 0-1 loss of the same points. Where it counts the objective, a cost of at least its target means that a rule
+which keeps the limits costs at least so much; where it counts limits alone, a positive value means that the rule breaks one. A part is a
+tree under one loss, whose leaves reach the part's target, are handed to a later part, or are closed by a joint lemma (`joint`). The first
+part begins with the faces of the cube, each other part with exactly the boxes that were handed to it, so that all parts together cover
+every rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import Rejected, field, unpack, whole
+from .box import LARGEST, REASONS, check_lemmas, mapped, round_rows, stream
+from .joint import read_joint
+from .priced import counts_objective, plain_problem, shift
+from .problem import ExactProblem, check_rows
+from .scope import Scope
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """A plain loss as the walk reads it; `value(cost)` is what a whole cost says about the problem."""
+
+    cloud: Any
+    lemmas: Any
+    constant: Fraction
+    unit: Fraction
+    counts_objective: bool
+
+    def value(self, cost: int) -> Fraction:
+        return self.constant + self.unit * cost
+
+
+def check_limited(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction, int]:
+    """(proven bound, nodes); Rejected otherwise."""
+    from . import box_kernel as kernel
+
+    every = [[*point, Fraction(1)] for point in problem.X]
+    mapped(lower, every, scope, "lower")  # every rule has its coordinates V
+    contents, parts = field(lower, "losses", "lower"), field(lower, "parts", "lower")
+    if not isinstance(contents, list) or not isinstance(parts, list) or not parts:
+        raise Rejected("lower", "losses and parts must be lists, and there must be a part")
+    losses, nodes = [], 0
+    for number, content in enumerate(contents):
+        loss, more = _read_loss(content, lower, problem, scope, f"loss {number}")
+        losses.append(loss)
+        nodes += more
+    joint, more = read_joint(field(lower, "joint", "lower"), lower, problem, scope)
+    nodes += more
+    waiting: dict[int, list[Any]] = {0: [kernel.faces(losses[0].cloud.points.shape[1])]}
+    bound: Fraction | None = None
+    for number, part in enumerate(parts):
+        place = f"part {number}"
+        which = whole(field(part, "loss", place), place)
+        if not 0 <= which < len(losses) or number not in waiting:
+            raise Rejected(place, "its loss does not exist, or no box was handed to it")
+        loss, target = losses[which], whole(field(part, "target", place), place)
+        if abs(target) >= LARGEST:
+            raise Rejected(place, "its target is too large")
+        if loss.counts_objective:
+            bound = loss.value(target) if bound is None else min(bound, loss.value(target))
+        elif loss.value(target) <= 0:
+            raise Rejected(place, "its target does not break a limit")
+        handed_to = unpack(field(part, "handed_to", place), "i4", place)
+        boxes = waiting.pop(number)
+        roots = kernel.Boxes(np.concatenate([box.low for box in boxes]), np.concatenate([box.high for box in boxes]))
+        code, node, handed = kernel.walk_from(
+            roots, loss.cloud, target, stream(part, place), loss.lemmas, len(handed_to)
+        )
+        if code != kernel.OK:
+            raise Rejected(f"{place}, node {node}", REASONS[code].format(bound=target))
+        nodes += int(node)
+        for k in np.flatnonzero(handed_to < 0).tolist():
+            closed = joint.cost(-1 - int(handed_to[k]), handed.low[k], handed.high[k], place)
+            bound = closed if bound is None or (closed is not None and closed < bound) else bound
+        for other in np.unique(handed_to[handed_to >= 0]).tolist():
+            if not number < other < len(parts):
+                raise Rejected(place, "it hands boxes to a part that does not come later")
+            here = handed_to == other
+            waiting.setdefault(other, []).append(kernel.Boxes(handed.low[here], handed.high[here]))
+    if waiting or bound is None:
+        raise Rejected("lower", "boxes are left that no part closes, or no part counts the objective")
+    return bound, nodes
+
+
+def _read_loss(content: Any, lower: Any, problem: ExactProblem, scope: Scope, place: str) -> tuple[_Loss, int]:
+    """A loss with its lemmas checked, and the nodes of these."""
+    from . import box_kernel as kernel
+
+    plain = plain_problem(content, problem)
+    rows = check_rows(content, plain, cancel=True)
+    if not rows.points or sum(rows.weights) >= LARGEST:
+        raise Rejected(place, "it has no points, or their weights are too large")
+    vectors = [plain.signed_row(i) for i in rows.points]
+    shared = {"columns": field(lower, "columns", "lower"), "map": field(lower, "map", "lower")}
+    images = mapped(shared, vectors, scope, place, reaches_all=False)
+    points, half_errors = round_rows(images, kernel.POINT_BITS, place)
+    lemmas, nodes = check_lemmas(content, vectors, rows.weights, scope, place, 0)
+    cloud = kernel.Cloud(points, half_errors, np.array(rows.weights, dtype=np.int64))
+    constant = rows.constant - shift(content, problem)
+    return _Loss(cloud, lemmas, constant, rows.unit, counts_objective(content)), nodes

@@ -1,0 +1,178 @@
+"""Boxes under limits on errors: each box is closed by the costs that suit it.
+
+Some costs of the points prove that a rule breaks what is asked: the objective's own (the rule costs too much), those of a limit (it
+exceeds the limit), or priced mixtures of both (`priced`). Each comes as a plain 0-1 loss with a target that every rule of interest would
+have to stay below. A box is closed when the bound of one of these losses reaches its target there.
+
+A part of the proof is a tree under one of the losses. It begins with some boxes, first the faces of the cube under priced costs. Small
+boxes whose centre stays below the target cannot be closed by this loss. They are handed over to a later part, under a loss whose target
+the centre reaches. No box is left when the proof is complete, and then no rule keeps the limits and costs less than the incumbent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ....arrays import Array, Index
+from ..rational import exact_product, round_rows
+from .kernels.state import ASKING, FINISHED, FULL, KBITS, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
+from .lemmas import FEW, Lemmas
+
+Stop = Callable[[], object]
+
+CHUNK = 3_000_000  # point visits between two looks at the clock, about 0.1 s
+FIRST_NODES, FIRST_LEMMAS, FIRST_BOXES = (
+    1 << 12,
+    1 << 10,
+    1 << 8,
+)  # room for a first tree; it is doubled when it is full
+FEW_UNCERTAIN = (
+    16,
+    12,
+    9,
+    7,
+    5,
+    4,
+    3,
+)  # uncertain points up to which boxes are handed over, in each round and from the last on
+BOXES_AT_ONCE = 1 << 12  # boxes whose points are classified in one matrix product
+
+
+class Loss:
+    """A plain 0-1 loss over signed rows Z with whole weights, in the coordinates V of a map M that all losses share."""
+
+    def __init__(self, Z: Array, weights: Index, M: Array, scales: Array, stop: Stop | None = None) -> None:
+        self.weights = weights
+        self.points = RoundedPoints(*round_rows(exact_product(Z, M, stop), QBITS, stop), weights)
+        self.lemmas = Lemmas(Z, weights, scales, FEW, lambda Z, weights, W: None)
+
+    def sure_costs(self, boxes: Boxes) -> Index:
+        """The weight of the points that are wrong all over each box."""
+        Q, err, weights = self.points
+        slack = err * (Q.shape[1] * float(1 << KBITS))
+        found = np.zeros(len(boxes.centre), dtype=np.int64)
+        for first in range(0, len(found), BOXES_AT_ONCE):
+            here = slice(first, first + BOXES_AT_ONCE)
+            lost = boxes.centre[here] @ Q.T + boxes.half[here] @ np.abs(Q).T + slack <= 0
+            found[here] = lost @ weights
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A tree under the loss of the given number; it begins with the boxes that earlier parts handed to it, the first part with the faces.
+
+    handed : the boxes that it hands over.   handed_to : the part that each of them goes to, or -1 - k where joint lemma k closes it.
+    """
+
+    loss: int
+    target: int
+    tree: BoxTree
+    handed: Boxes
+    handed_to: Index
+
+
+class LimitedBoxes:
+    """The parts of a proof, in rounds. `targets()` may fall while the search is under way, when rules get better."""
+
+    def __init__(
+        self,
+        losses: list[Loss],
+        targets: Callable[[], list[int]],
+        offer: Callable[[Array], None],
+        close: Callable[[Boxes], Index],
+    ) -> None:
+        """offer : takes the coordinates V of rules that may be better than the incumbent.    close : for each box the number of a
+        joint lemma that closes it, or -1."""
+        self.losses, self._targets, self._offer, self._close = losses, targets, offer, close
+        self.r = losses[0].points.Q.shape[1]
+        self.parts: list[Part] = []
+        self.nodes = 0
+        self.holes = 0
+        self._round = 0
+        self._waiting: list[tuple[int, Boxes]] = [
+            (0, Boxes.faces(self.r))
+        ]  # loss and boxes of each part to come in this round
+        self._done: list[Part] = []  # the parts of this round
+
+    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> bool:
+        """Go on until the proof is complete, or a hole shows that it cannot be (True); False when stopped before."""
+        while self._waiting and not self.holes:
+            part = self._grown(*self._waiting[0], stop, on_progress)
+            if part is None:
+                return False
+            self._waiting.pop(0)
+            self._done.append(part)
+            if not self._waiting:
+                self._hand_over()
+        return True
+
+    def _hand_over(self) -> None:
+        """Begin the next round: one part for each loss that some boxes of this round are handed to."""
+        chosen = [self._suited(part) for part in self._done]
+        first = len(self.parts) + len(self._done)
+        losses = sorted({int(loss) for which, _ in chosen for loss in which if loss >= 0})
+        numbers = {loss: first + k for k, loss in enumerate(losses)}
+        for loss in numbers:
+            centres = [part.handed.centre[which == loss] for part, (which, _) in zip(self._done, chosen, strict=True)]
+            halves = [part.handed.half[which == loss] for part, (which, _) in zip(self._done, chosen, strict=True)]
+            self._waiting.append((loss, Boxes(np.concatenate(centres), np.concatenate(halves))))
+        for part, (which, lemmas) in zip(self._done, chosen, strict=True):
+            to = [
+                numbers[loss] if loss >= 0 else -1 - lemma for loss, lemma in zip(which.tolist(), lemmas, strict=True)
+            ]
+            self.parts.append(replace(part, handed_to=np.array(to, dtype=np.int64)))
+        self._done, self._round = [], self._round + 1
+
+    def _suited(self, part: Part) -> tuple[Index, list[int]]:
+        """For each box that the part hands over: the loss that misses its target by the fewest average weights, counting sure errors,
+        or -1 where a joint lemma closes the box; and the number of this lemma, else -1."""
+        handed = part.handed
+        for centre in handed.centre:
+            self._offer(centre)
+        missing = np.array(
+            [
+                (target - loss.sure_costs(handed)) / max(1.0, float(loss.weights.mean()))
+                for loss, target in zip(self.losses, self._targets(), strict=True)
+            ]
+        )
+        which = np.asarray(np.argmin(missing, axis=0))
+        lemmas = np.full(len(which), -1)
+        undecided = np.flatnonzero(missing.min(axis=0) > 0)
+        if len(undecided):
+            lemmas[undecided] = self._close(Boxes(handed.centre[undecided], handed.half[undecided]))
+        return np.where(lemmas >= 0, -1, which), lemmas.tolist()
+
+    def _grown(self, number: int, roots: Boxes, stop: Stop, on_progress: Callable[[], None]) -> Part | None:
+        """One part of the proof; None when stopped."""
+        from .kernels.grow import grow
+
+        loss, target = self.losses[number], self._targets()[number]
+        state = new_state(target, FEW)
+        state.best, state.handing = target, FEW_UNCERTAIN[min(self._round, len(FEW_UNCERTAIN) - 1)]
+        path = Path.empty(len(loss.weights), self.r)
+        old, out = BoxTree.blank(0, 0, 0), BoxTree.blank(FIRST_NODES, 2 * FIRST_NODES, FIRST_LEMMAS)
+        handed = Boxes.blank(FIRST_BOXES, self.r)
+        while True:
+            state.budget = CHUNK
+            before = int(state.written_nodes)
+            status = grow(loss.points, path, roots, old, loss.lemmas.table, out, handed, state)
+            self.nodes += int(state.written_nodes) - before
+            if status == FINISHED:
+                self.holes += int(state.holes)
+                tree = out.head(state.written_nodes, state.written_pairs, state.written_lemmas)
+                return Part(number, target, tree, handed.head(state.handed), np.zeros(0, np.int64))
+            if status == FULL:
+                out, handed = out.doubled(), handed.doubled()
+            elif status == ASKING:
+                members = path.members[state.depth, : path.n_members[state.depth]]
+                found = loss.lemmas.find(members, int(state.need), stop)
+                if found is None:
+                    return None
+                state.refused = not found
+            on_progress()
+            if stop():
+                return None

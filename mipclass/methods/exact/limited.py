@@ -1,0 +1,164 @@
+"""The losses under which boxes are closed when limits on errors leave a gap to all prices, and the certificate of such a proof.
+
+The losses are the priced one, the objective alone, and each limit alone (`priced_form`), all in the coordinates of one map
+(`box.limited`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, Positions
+from ...certificates.certificate import floats, fraction, pack
+from ...protocol.run import Run
+from ..zero_one.prepared import ZeroOneData, prepare
+from ..zero_one.scope import column_scales
+from .box.limited import LimitedBoxes, Loss, Part
+from .box.search import MAX_RANK, generic
+from .form import ProofForm
+from .joint import JointLemmas
+from .priced_form import PricedForm, priced_form
+from .prices import RulePool
+from .rational import StoppedError, integer_matrix, rank
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """One loss: its plain problem, the signed rows that decide something, and the whole weights of these."""
+
+    form: PricedForm
+    points: Positions
+    Z: Array
+    loss: Loss
+
+    @property
+    def unit(self) -> Fraction:
+        """What one weight stands for."""
+        return self.form.data.proof_counts.unit
+
+    def target(self, to_exceed: Fraction) -> int:
+        """The least whole cost with a bound above `to_exceed` (of the objective; zero for limits alone)."""
+        form = self.form
+        needed = (to_exceed if form.objective else Fraction(0)) + form.shift
+        return floor((form.factor * needed - form.data.constant) / self.unit) + 1
+
+    def bound(self, target: int) -> Fraction:
+        """What a cost of at least `target` says about the limited problem."""
+        return self.form.bound(self.form.data.constant + self.unit * target)
+
+    def content(self) -> dict[str, Any]:
+        """The loss as a certificate holds it."""
+        form, factor = self.form, self.form.factor
+        return {
+            "objective": form.objective,
+            "prices": [fraction(price) for price in form.prices],
+            "constant": fraction(form.data.constant / factor),
+            "unit": fraction(self.unit / factor),
+            "points": self.points.tolist(),
+            "weights": self.loss.weights.tolist(),
+            "lemmas": [lemma.content(form.data) for lemma in self.loss.lemmas.proofs],
+        }
+
+
+class LimitedProof:
+    """A search over boxes that are closed by prices, by the objective or by a limit."""
+
+    def __init__(self, cases: list[_Case], data: ZeroOneData, M: Array, pool: RulePool) -> None:
+        self._cases, self._data, self._M, self._pool = cases, data, M, pool
+        self._joint = JointLemmas(pool, data.over_all_features(M))
+        self.search = LimitedBoxes([case.loss for case in cases], self._targets, self._offer, self._joint.close)
+
+    @classmethod
+    def begun(cls, form: ProofForm, pool: RulePool, prices: tuple[Fraction, ...], run: Run) -> LimitedProof | None:
+        """A search that has not begun; None where boxes have too many dimensions or lose rules, or when the run has to stop.
+
+        prices : in the unit of the pool.
+        """
+        data = prepare(form.X, form.y, np.ones(len(form.y)), cancel=False)
+        M = generic(data.map)
+        r = M.shape[1]
+        if not 0 < r <= MAX_RANK or not (r == data.Z.shape[1] or rank(integer_matrix(data.Z), most=r) == r):
+            return None
+        wide = data.over_all_features(M)
+        zero = tuple(Fraction(0) for _ in prices)
+        alone = [tuple(Fraction(int(j == k)) for j in range(len(prices))) for k in range(len(prices))]
+        forms = [
+            priced_form(form, tuple(price * pool.unit for price in prices)),
+            priced_form(form, zero),
+            *(priced_form(form, one, objective=0) for one in alone),
+        ]
+        try:
+            return cls([_case(part, wide, run) for part in forms if len(part.data.Z)], data, M, pool)
+        except StoppedError:
+            return None
+
+    def _to_exceed(self) -> Fraction:
+        return self._pool.to_exceed() * self._pool.unit
+
+    def _targets(self) -> list[int]:
+        return [case.target(self._to_exceed()) for case in self._cases]
+
+    def _offer(self, V: Array) -> None:
+        self._pool.take(np.append(*self._data.rule(self._M @ V)))
+
+    def bound(self) -> Fraction:
+        """What a complete search proves: the least bound among parts that count the objective, and among joint lemmas."""
+        counted = [part for part in self.search.parts if self._cases[part.loss].form.objective]
+        bounds = [self._cases[part.loss].bound(part.target) for part in counted]
+        lowest = self._joint.lowest
+        return min(bounds if lowest is None else [*bounds, self._pool.cover.unit * lowest])
+
+    def lower(self, bound: Fraction) -> dict[str, Any]:
+        """The lower part of a certificate."""
+        margins = [lemma.relative_margin for case in self._cases for lemma in case.loss.lemmas.proofs]
+        margins += [lemma.proof.relative_margin for lemma in self._joint.lemmas]
+        cover = self._pool.cover
+        return {
+            "kind": "limited",
+            "bound": fraction(bound),
+            "relative_margin": fraction(max(margins, default=Fraction(0))),
+            "columns": self._M.shape[1],
+            "map": floats(self._data.over_all_features(self._M)),
+            "losses": [case.content() for case in self._cases],
+            "joint": {
+                "constant": "0",
+                "unit": fraction(cover.unit),
+                "points": cover.points.tolist(),
+                "weights": cover.costs.tolist(),
+                "lemmas": [lemma.content() for lemma in self._joint.lemmas],
+            },
+            "parts": [_content(part) for part in self.search.parts],
+        }
+
+
+def _case(form: PricedForm, M: Array, run: Run) -> _Case:
+    data = form.data
+    weights = data.proof_counts.counts
+    used = weights > 0
+    points = data.representatives[used]
+    labels = form.y[points]
+    Z = np.column_stack([form.X[points] * labels[:, None], labels])
+    scales = column_scales(np.column_stack([form.X, np.ones(len(form.X))]))
+    return _Case(form, points, Z, Loss(Z, weights[used], M, scales, run.stop))
+
+
+def _content(part: Part) -> dict[str, Any]:
+    tree = part.tree
+    return {
+        "loss": part.loss,
+        "target": part.target,
+        "handed_to": pack(part.handed_to.astype(np.int32)),
+        "tree": {
+            "ops": pack(tree.ops),
+            "counts": pack(tree.counts),
+            "first": pack(tree.pairs[:, 0]),
+            "second": pack(tree.pairs[:, 1]),
+            "mix": pack(tree.pairs[:, 2].astype(np.uint8)),
+            "lemmas": pack(tree.lemmas),
+        },
+    }
