@@ -62,6 +62,10 @@ class Polyhedron(Rule):
     def variables(self, data: Data) -> dict[str, Affine]:
         return {"v": Variables("v", (self.h, data.d), (None, data.feature_names)), "g": Variables("g", (self.h,))}
 
+    def value_names(self, data: Data) -> tuple[str, ...]:
+        """The hyperplanes; a single one may also be given as the w and b of a linear rule."""
+        return ("v", "g", "w", "b") if self.h == 1 else ("v", "g")
+
     def declare(self, d: Declaration) -> None:
         limit = np.inf if self.box is None else self.box
         d.builder.variables("v", (self.h, d.data.d), labels=[None, d.data.feature_names], lower=-limit, upper=limit)
@@ -183,6 +187,9 @@ class Kernel(Rule):
 
     def variables(self, data: Data) -> dict[str, Affine]:
         return {}
+
+    def value_names(self, data: Data) -> tuple[str, ...]:
+        return ("c", "points")
 
     def declare(self, d: Declaration) -> None:
         V, root = self._factor(d.data.X, d.points.first)

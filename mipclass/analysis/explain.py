@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..backends.highs_iis import find_conflict
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, UnsupportedProgramError
 from ..modelling.algebra import Constraint, Objective
 from ..modelling.model import Model
 from ..modelling.problem import AsStated, Problem
@@ -26,7 +26,7 @@ from ..modelling.program import Program
 from ..models.coefficient_constraints import MaxFeatures
 from ..models.rate_constraints import FalseNegativeRate, FalsePositiveRate
 from ..models.relaxations import relaxation
-from ..protocol.result import Status, Values
+from ..protocol.result import Result, Status, Values
 from ..protocol.run import Run
 from ..solving.driver import solve
 
@@ -116,13 +116,20 @@ def _with(problem: Model, objective: Objective, constraints: list[Constraint]) -
 
 
 def _feasible(problem: Problem, run: Run) -> bool | None:
-    """True, False, or None when the time ran out."""
+    """True, False, or None when the time ran out or the solver does not take the problem."""
     if run.stop() is not None:
         return None
-    result = solve(problem, "highs", time_limit=max(0.01, run.seconds_left()), options={"highs": FIRST_POINT["highs"]})
+    try:
+        result = _first_point(problem, run)
+    except UnsupportedProgramError:  # without a constraint that bounds the weights, margin rows have no big-M form
+        return None
     if result.status is Status.INFEASIBLE:
         return False
     return True if result.has_point else None
+
+
+def _first_point(problem: Problem, run: Run) -> Result:
+    return solve(problem, "highs", time_limit=max(0.01, run.seconds_left()), options={"highs": FIRST_POINT["highs"]})
 
 
 def _minimal_conflict(problem: Model, run: Run) -> list[Constraint]:
@@ -139,19 +146,30 @@ def _move(problem: Model, constraint: Constraint, run: Run) -> Move:
     found = relaxation(constraint, problem)
     others = [c for c in problem.constraints if c is not constraint]
     if found is None or run.stop() is not None:
-        return Move(name, None, False, f"drop: {name}")
+        return _dropped(problem, constraint, run)
     term, unit = found
     scale = [pair for pair in problem.objective.terms if not pair[1].is_scale_free]
     objective = Objective(((1.0, term), *((0.0, other) for _, other in scale)))
-    result = solve(_with(problem, objective, others), "highs", time_limit=max(0.01, run.seconds_left()))
+    try:
+        result = solve(_with(problem, objective, others), "highs", time_limit=max(0.01, run.seconds_left()))
+    except UnsupportedProgramError:  # as in _feasible
+        return _dropped(problem, constraint, run)
     if result.objective is None:
-        return Move(name, None, False, f"drop: {name}")
+        return _dropped(problem, constraint, run)
     needed = result.objective / unit
     proven = result.claim == "proven"
     about = "" if proven else " (at most; not proven least)"
     if isinstance(constraint, FalsePositiveRate | FalseNegativeRate | MaxFeatures) or hasattr(constraint, "at_most"):
         return Move(name, needed, proven, f"{name} would have to become <= {needed:.6g}{about}")
     return Move(name, needed, proven, f"{name} would have to give way by {needed:.6g}{about}")
+
+
+def _dropped(problem: Model, constraint: Constraint, run: Run) -> Move:
+    """The move that gives a constraint up, with a remark when the others are not known to hold together then."""
+    others = [c for c in problem.constraints if c is not constraint]
+    enough = _feasible(_with(problem, problem.objective, others), run)
+    about = "" if enough else " (not shown to suffice)"
+    return Move(constraint.formula(), None, False, f"drop: {constraint.formula()}{about}")
 
 
 @dataclass(frozen=True, eq=False)

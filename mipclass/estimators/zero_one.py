@@ -19,7 +19,7 @@ from ..modelling.algebra import Constraint
 from ..modelling.model import Model
 from ..models.coefficient_constraints import IntegerCoefficients
 from ..models.zero_one import zero_one
-from ..protocol.result import Result
+from ..protocol.result import Result, Status
 from ..protocol.run import Run
 from ..solving.driver import solve_within
 from ..solving.policy import Effort
@@ -108,10 +108,7 @@ class ZeroOneClassifier(LinearClassifier):
         if self.result_.claim != "proven":
             self.result_ = as_part_of(self.result_, results)
         if not self.result_.values:
-            raise InvalidInputError(
-                f"solver {self.result_.solver!r} found no rule: {self.result_.status}. Loosen subject_to, raise time_limit, or see "
-                "mipclass.explain for which constraints conflict."
-            )
+            raise InvalidInputError(self._nothing_found())
         self._set_rule(self.result_.values)
         self.loss_ = problem.recount(self.result_.values)
         self.bound_ = self.result_.bound
@@ -132,6 +129,15 @@ class ZeroOneClassifier(LinearClassifier):
             feature_names=getattr(self, "feature_names_in_", None),
             pos_label=self.classes_[1] if hasattr(self, "classes_") else None,
         )
+
+    def _nothing_found(self) -> str:
+        """What to do when the solve ended without a rule."""
+        if self.result_.status is Status.INFEASIBLE:
+            return (
+                "no rule satisfies everything in subject_to (infeasible). print(mipclass.explain(classifier.declare(X, y))) names the "
+                "constraints in conflict and how far each would have to give way."
+            )
+        return f"solver {self.result_.solver!r} found no rule: {self.result_.status}. Raise time_limit or loosen subject_to."
 
     @property
     def card_(self) -> ScoreCard:

@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,10 @@ class Rule(ABC):
     @abstractmethod
     def scores(self, values: Mapping[str, Any], X: Any) -> Array:
         """The scores of the points X at decoded values."""
+
+    def value_names(self, data: Data) -> tuple[str, ...]:
+        """Names of the values that `decode` gives and that a warm start may hold."""
+        return tuple(self.variables(data))
 
     def decode(self, d: Declaration, values: Values) -> Values:
         """The values that users see, from the values of all variables of the program."""
@@ -120,6 +124,18 @@ class Term(ABC):
 
     __rmul__ = __mul__
 
+    def __truediv__(self, divisor: Any) -> Objective:
+        return Objective(((1.0, self),)).__truediv__(divisor)
+
+    def __sub__(self, other: Any) -> NoReturn:
+        raise _no_difference(other)
+
+    def __rsub__(self, other: Any) -> NoReturn:
+        raise _no_difference(self)
+
+    def __neg__(self) -> NoReturn:
+        raise _no_difference(self)
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -149,6 +165,20 @@ class Objective:
         return Objective(tuple((float(factor) * coefficient, term) for coefficient, term in self.terms))
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Objective:
+        if not is_number(divisor) or divisor == 0:
+            raise InvalidInputError(f"a term can be divided by a number other than 0; got {divisor!r}.")
+        return self.__mul__(1.0 / float(divisor))
+
+    def __sub__(self, other: Any) -> NoReturn:
+        raise _no_difference(other)
+
+    def __rsub__(self, other: Any) -> NoReturn:
+        raise _no_difference(self)
+
+    def __neg__(self) -> NoReturn:
+        raise _no_difference(self)
 
     def formula(self) -> str:
         """The sum in plain text."""
@@ -265,6 +295,15 @@ class LinearConstraint(Constraint):
         texts = [self.rows.text(k) for k in range(min(ROWS_SHOWN, size))]
         more = size - ROWS_SHOWN
         return "; ".join(texts) + (f"; and {more} more rows" if more > 0 else "")
+
+
+def _no_difference(subtracted: Any) -> InvalidInputError:
+    """The error for a term with a minus sign."""
+    what = subtracted.formula() if isinstance(subtracted, Term | Objective) else repr(subtracted)
+    return InvalidInputError(
+        f"{what} cannot be subtracted: an objective is minimised, and a loss or penalty with a minus sign would be made as large as "
+        "possible. Write + for a penalty, e.g. ZeroOne(margin=1) + 0.1 * L1(); to limit a quantity instead, add a constraint to subject_to."
+    )
 
 
 def as_objective(minimize: Any) -> Objective:

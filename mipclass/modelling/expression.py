@@ -150,6 +150,18 @@ class Affine:
     def __eq__(self, other: Any) -> Rows:  # type: ignore[override]
         return Rows(self - other, lower=0.0, upper=0.0)
 
+    def __gt__(self, other: Any) -> NoReturn:
+        raise _strict(">")
+
+    def __lt__(self, other: Any) -> NoReturn:
+        raise _strict("<")
+
+    def __ne__(self, other: Any) -> Any:
+        raise InvalidInputError(
+            "`!=` is not a linear constraint: it cuts a hole into the set of solutions. State the side that is meant, "
+            "e.g. w >= 0.001 or w <= -0.001."
+        )
+
     def __bool__(self) -> NoReturn:
         raise TypeError(
             "an expression has no truth value. Write two constraints instead of a chained comparison "
@@ -188,6 +200,9 @@ class Variables(Affine):
         if isinstance(other, Variables):
             return self is other or (self.name == other.name and self.shape == other.shape)
         return Affine.__eq__(self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other if isinstance(other, Variables) else Affine.__ne__(self, other)
 
     def names(self) -> Iterator[str]:
         """`w[age]`, `w[dose]`, ...; the bare name for a scalar."""
@@ -268,6 +283,13 @@ def _numbers(value: Any) -> Array:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as err:
         raise InvalidInputError(f"expected numbers or an expression, got {type(value).__name__}.") from err
+
+
+def _strict(sign: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"a constraint cannot be strict: with `{sign}` the best value may be approached but never reached. Write `{sign}=`; to keep "
+        f"a distance from the limit, name it, e.g. w {sign}= {'0.001' if sign == '>' else '-0.001'} for w {sign} 0."
+    )
 
 
 def _mismatch(verb: str, left: Any, right: Any) -> InvalidInputError:

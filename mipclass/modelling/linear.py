@@ -49,6 +49,9 @@ class Linear(Rule):
             variables["b"] = Variables("b")
         return variables
 
+    def value_names(self, data: Data) -> tuple[str, ...]:
+        return ("w", "b")
+
     def declare(self, d: Declaration) -> None:
         w = d.builder.variables("w", labels=d.data.feature_names)
         d.scores = d.points.X @ w

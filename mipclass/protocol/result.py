@@ -156,12 +156,17 @@ class Result:
         return self._classifies().sentence()
 
     def _classifies(self) -> Reading:
-        if self.reading is None:
-            missing = "of a program, not of a Model" if self.has_point else f"without a point ({self.status})"
+        if self.reading is None and self.has_point:
             raise InvalidInputError(
-                f"a result {missing} has no rule to predict with; its numbers are in result.values. "
-                "Solve a models.Model, or look at result.status and at mipclass.explain(problem)."
+                "the result of a program, not of a Model, has no rule to predict with; its numbers are in result.values. "
+                "Solve a models.Model to get a classifier."
             )
+        if self.reading is None:
+            why = {
+                Status.INFEASIBLE: "no point satisfies all constraints: print(mipclass.explain(problem)) names those in conflict",
+                Status.UNBOUNDED: "the objective has no minimum: add a penalty such as L2() or bounds on w",
+            }.get(self.status, "raise the limit that ended it, or try another solver from mipclass.solvers(problem)")
+            raise InvalidInputError(f"the result has no rule to predict with, for it ended {self.status}; {why}.")
         return self.reading
 
     def __str__(self) -> str:
@@ -182,4 +187,6 @@ class Result:
         effort += [f"{self.nodes} nodes"] if self.nodes is not None else []
         effort += [f"{self.iterations} iterations"] if self.iterations is not None else []
         lines.append("  " + ", ".join(effort))
+        if self.status is Status.INFEASIBLE:
+            lines.append("  no point satisfies all constraints; mipclass.explain(problem) names those in conflict")
         return "\n".join(lines)

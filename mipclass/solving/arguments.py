@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from ..modelling.model import Model
 from ..modelling.problem import AsStated, Problem
 from ..modelling.program import Program
 from ..protocol.result import Result, Values
+
+NAMES_SHOWN = 12
+"""A message that lists the names of values shows this many."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,11 @@ def start_values(warm_start: Result | Mapping[str, Any] | None) -> Values | None
 
 
 def check_start(problem: Problem, start: Values | None) -> None:
-    """Refuse a start for a rule of another shape, whichever solver would read it."""
-    if start is None or not isinstance(problem, Model):
+    """Refuse a start for a rule of another shape or with unknown names, whichever solver would read it."""
+    if start is None:
+        return
+    _check_names(problem, start)
+    if not isinstance(problem, Model):
         return
     for name, variables in problem.rule.variables(problem.data).items():
         given = start.get(name)
@@ -98,3 +105,20 @@ def check_start(problem: Problem, start: Values | None) -> None:
             )
         if not np.isfinite(given).all():
             raise InvalidInputError(f"warm_start holds NaN or infinity for {name!r}; leave out what is not known.")
+
+
+def _check_names(problem: Problem, start: Values) -> None:
+    """Refuse a name that is neither a value of the rule nor a block of the program, which is built only when one is in doubt."""
+    own = problem.rule.value_names(problem.data) if isinstance(problem, Model) else ()
+    if set(start) <= set(own):
+        return
+    known = [*own, *(block.name for block in problem.program().variables if block.name not in own)]
+    unknown = [name for name in start if name not in known]
+    if unknown:
+        near = get_close_matches(str(unknown[0]), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        shown = ", ".join(known[:NAMES_SHOWN]) + (" ..." if len(known) > NAMES_SHOWN else "")
+        raise InvalidInputError(
+            f"warm_start holds {unknown[0]!r}, which {problem.name!r} does not have; it has {shown}.{hint} "
+            "Pass an earlier Result of the same kind of rule, or values by these names; what is not known may be left out."
+        )

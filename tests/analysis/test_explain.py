@@ -105,3 +105,18 @@ def test_latex_and_html() -> None:
     assert r"\mathrm{FPR} \le 0.1" in problem._repr_latex_()
     assert problem.latex().count("&") == 4
     assert "false-positive rate &lt;= 0.1" in problem._repr_html_()
+
+
+def test_weights_too_small_for_the_margin_are_part_of_the_conflict() -> None:
+    """Without the whole numbers nothing bounds the weights, so that the others alone have no big-M form."""
+    X, y = overlapping()
+    limits = [models.IntegerCoefficients(5), models.FalsePositiveRate(0.5), models.FalseNegativeRate(0.5)]
+    problem = models.Model(1e-3 * X, y, minimize=models.ZeroOne(margin=1) + models.L1(), subject_to=limits)
+    result = mipclass.solve(problem, "highs")
+    assert result.status == "infeasible"
+    assert "mipclass.explain(problem)" in str(result)
+    with pytest.raises(InvalidInputError, match="explain"):
+        result.predict(X)
+    explanation = mipclass.explain(problem)
+    assert "w whole numbers in [-5, 5]" in explanation.constraints
+    assert "drop: w whole numbers in [-5, 5] (not shown to suffice)" in str(explanation)

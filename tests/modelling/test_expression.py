@@ -88,3 +88,14 @@ def test_rows_read_like_formulas() -> None:
     assert (w["age"] - 2 * w["dose"] <= b + 1).text(0) == "w[age] - 2 w[dose] - b <= 1"
     assert (-w == [0, 3]).text(1) == "-w[dose] == 3"
     assert ranged(w.sum(), -1, 1).text(0) == "-1 <= w[age] + w[dose] <= 1"
+
+
+@pytest.mark.parametrize("sign", [">", "<"])
+def test_strict_inequalities_say_what_to_write(sign: str) -> None:
+    w = Variables("w", (2,), (("age", "dose"),))
+    for compared in (w, w["age"], 2.0 * w["age"] + 1.0):
+        with pytest.raises(InvalidInputError, match=f"cannot be strict.*Write `{sign}=`"):
+            _ = compared > 0 if sign == ">" else compared < 0
+    with pytest.raises(InvalidInputError, match="State the side that is meant"):
+        _ = w["age"] != 0
+    assert (w != Variables("w", (3,))) is True

@@ -30,3 +30,18 @@ def test_a_copy_takes_constraints_of_its_own() -> None:
     assert (len(problem.constraints), len(tightened.constraints)) == (0, 1)
     assert solve(problem).objective == 0.0
     assert solve(tightened).objective == 2.0
+
+
+def test_a_difference_of_terms_says_what_to_write() -> None:
+    for difference in (
+        lambda: models.ZeroOne() - models.L1(),
+        lambda: 0.5 * models.L2() - models.Hinge(),
+        lambda: 2.0 - models.Hinge(),
+        lambda: -models.Hinge(),
+        lambda: -(2 * models.Hinge()),
+    ):
+        with pytest.raises(InvalidInputError, match=r"cannot be subtracted.*Write [+] for a penalty"):
+            difference()
+    assert (models.Hinge() / 4).terms == (0.25 * models.Hinge()).terms
+    with pytest.raises(InvalidInputError, match="other than 0"):
+        _ = models.Hinge() / 0

@@ -178,6 +178,12 @@ def test_programs_are_solved_directly_and_statuses_are_told_apart() -> None:
         ({"warm_start": [1, 2]}, InvalidInputError, "takes a Result"),
         ({"warm_start": {"w": [1.0, 2.0]}}, InvalidInputError, "2 value.s. for 'w'; this model's 'w' has 1"),
         ({"warm_start": {"w": [np.nan]}}, InvalidInputError, "NaN or infinity for 'w'"),
+        (
+            {"warm_start": {"coef": [1.0]}},
+            InvalidInputError,
+            "holds 'coef', which 'zero_one' does not have; it has w, b, error",
+        ),
+        ({"warm_start": {"w": [1.0], "errors": 1.0}}, InvalidInputError, "Did you mean 'error'"),
         ({"warm_start": {"w": "steep"}}, InvalidInputError, "arrays of numbers"),
         ({"time_limit": "3"}, InvalidInputError, "positive number of seconds"),
         ({"gap": "3"}, InvalidInputError, "gap must be"),
