@@ -56,7 +56,7 @@ ALLOWED = {
 }
 """room -> the other rooms that its modules may import."""
 
-FAMILIES = {"zero_one", "exact", "polyhedral", "robust_svm", "outlier_svm", "tau_fpl", "logistic"}
+FAMILIES = {"zero_one", "exact", "hard_margin", "polyhedral", "robust_svm", "outlier_svm", "tau_fpl", "logistic"}
 NEIGHBOURS = {"exact": {"zero_one"}}
 """Families of methods import nothing of each other, but for these."""
 

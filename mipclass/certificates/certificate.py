@@ -47,7 +47,7 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """How the lower bound is proven: "trivial", "box", "iis", "priced" or "limited"."""
+        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "hulls" or "directions"."""
         return str(self.content["lower"]["kind"])
 
     def to_json(self) -> str:
@@ -155,6 +155,23 @@ class MarginStatement:
     def content(self) -> dict[str, Any]:
         """The entry "problem" of a certificate."""
         return {"kind": "maximum margin", "coefficient": self.coefficient.hex(), "intercept": self.intercept}
+
+
+@dataclass(frozen=True)
+class HardMarginStatement:
+    """The hard-margin problem that a certificate is about: minimise coefficient |w|^2 + cost (number of points with y (w.x + b) < 1)."""
+
+    coefficient: float
+    cost: float
+
+    def content(self) -> dict[str, Any]:
+        """The entry "problem" of a certificate."""
+        return {
+            "kind": "hard margin",
+            "coefficient": self.coefficient.hex(),
+            "cost": self.cost.hex(),
+            "intercept": True,
+        }
 
 
 def certificate(

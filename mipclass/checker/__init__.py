@@ -20,7 +20,7 @@ from .patience import UnfinishedError, look, until
 from .problem import ExactProblem, check_rows, merged_costs, read_data, unfolded
 from .scope import Scope, read_scope, scope_in_words
 from .sums import least_sum
-from .wording import AboutProblem, about
+from .wording import HARD_MARGIN, MAXIMUM_MARGIN, AboutProblem, about
 
 __all__ = ["UnfinishedError", "Verdict", "check", "verify"]
 
@@ -131,12 +131,14 @@ def check(certificate: Any, problem: Problem, stop: Callable[[], object] | None 
 
 def _check_for(content: Any, problem: Problem) -> Verdict:
     from ..modelling.model import Model
-    from .statement import check_states_margin, check_states_zero_one
+    from .statement import check_states_hard_margin, check_states_margin, check_states_zero_one
 
     if not isinstance(problem, Model):
         raise Rejected("problem", "certificates are about a Model")
-    if _is_margin(content):
+    if _kind(content) == MAXIMUM_MARGIN:
         check_states_margin(content, problem)
+    elif _kind(content) == HARD_MARGIN:
+        check_states_hard_margin(content, problem)
     else:
         check_states_zero_one(content, problem)
     return _check(content, problem.X, problem.y_pm1, signed=True)
@@ -166,9 +168,9 @@ def _content(certificate: Any) -> Any:
     return content
 
 
-def _is_margin(content: Any) -> bool:
+def _kind(content: Any) -> Any:
     stated = content.get("problem") if isinstance(content, dict) else None
-    return isinstance(stated, dict) and stated.get("kind") == "maximum margin"
+    return stated.get("kind") if isinstance(stated, dict) else None
 
 
 def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
@@ -176,11 +178,16 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
 
     if signed and isinstance(content, dict) and isinstance(content.get("data"), dict):
         content = {**content, "data": {**content["data"], "positive": "larger"}}
-    if _is_margin(content):
+    if _kind(content) == MAXIMUM_MARGIN:
         from .margin import check_margin
 
         reached = check_margin(content, X, y)
         return Verdict(True, lower=reached[0], upper=reached[1])
+    if _kind(content) == HARD_MARGIN:
+        from .hard_margin import check_hard_margin
+
+        bound, cost, nodes = check_hard_margin(content, X, y)
+        return Verdict(True, lower=bound, upper=cost, nodes=nodes)
     problem = read_problem(content, X, y)
     upper = None
     if field(content, "upper", "upper") is not None:

@@ -75,6 +75,23 @@ def check_states_margin(content: Any, model: Model) -> None:
         raise Rejected("problem", OTHER)
 
 
+def check_states_hard_margin(content: Any, model: Model) -> None:
+    """Rejected unless the certificate is about  coefficient |w|^2 + cost (points with y (w.x + b) < 1), as the model is."""
+    penalty = [factor for factor, term in model.terms if isinstance(term, L2)]
+    losses = [(factor, term) for factor, term in model.terms if isinstance(term, ZeroOne)]
+    if len(penalty) != 1 or len(losses) != 1 or len(model.terms) != 2 or model.constraints or not _intercept(model):
+        raise Rejected("problem", "the model does not minimise L2() and a 0-1 loss alone, with a free offset")
+    [(factor, loss)] = losses
+    costs = {float(factor * weight) for weight in model.weights}
+    if loss.margin != 1 or loss.on != "all" or len(costs) != 1:
+        raise Rejected("problem", "the model's 0-1 loss must have margin 1 and equal weights for all points")
+    statement = field(content, "problem", "problem")
+    coefficient = rational(field(statement, "coefficient", "problem"), "problem, coefficient")
+    cost = rational(field(statement, "cost", "problem"), "problem, cost")
+    if coefficient != Fraction(float(penalty[0])) or cost != Fraction(costs.pop()):
+        raise Rejected("problem", OTHER)
+
+
 def _intercept(model: Model) -> bool:
     if not isinstance(model.rule, Linear) or model.rule.intercept not in (True, False):
         raise Rejected("problem", "the model's rule is not linear, or its offset is penalised")

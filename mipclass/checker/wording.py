@@ -16,19 +16,19 @@ from .arithmetic import rational
 from .problem import Row, StatedProblem, read_statement
 from .scope import relative_margin, scope_in_words
 
-_KNOWN = {"kind", "coefficient", "intercept", "margin", "costs", "limits", "rows"}
+_KNOWN = {"kind", "coefficient", "cost", "intercept", "margin", "costs", "limits", "rows"}
 MOST_SHOWN = 5
 """Limits and rows that are spelled out in words; `as_dict` has all of them."""
 LONGEST = 200
 """Letters that are shown of an entry which this version does not know."""
-ZERO_ONE, MAXIMUM_MARGIN = "0-1 loss", "maximum margin"
+ZERO_ONE, MAXIMUM_MARGIN, HARD_MARGIN = "0-1 loss", "maximum margin", "hard margin"
 
 
 @dataclass(frozen=True)
 class AboutProblem:
     """The problem that a certificate states.
 
-    kind : "0-1 loss" or "maximum margin".        points, features : the size of the data.
+    kind : "0-1 loss", "maximum margin" or "hard margin".        points, features : the size of the data.
     positive : which label counts as +1, the "larger" or the "smaller".
     margin : y (w.x + b) that a right point exceeds (0) or reaches (1).     offset : whether b is free; else it is 0.
     weights : "all 1", or the least, the largest and the sum of the points' weights and how many are 0.
@@ -63,6 +63,8 @@ class AboutProblem:
         size = f"{self.points} points, {self.features} features, the {self.positive} label is positive"
         if self.kind == MAXIMUM_MARGIN:
             told = [f"problem     the widest margin between the classes ({size})"]
+        elif self.kind == HARD_MARGIN:
+            told = [f"problem     a wide margin against the points below it, y (w.x + b) < 1 ({size})"]
         else:
             wrong = "y (w.x + b) < 1" if self.margin else "y (w.x + b) <= 0"
             told = [
@@ -86,6 +88,13 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
         coefficient = rational(entry(statement, "coefficient", "problem"), "problem, coefficient")
         scope = f"every rule (w, b) with y (w.x + b) >= 1 for every point; the loss is {_show(coefficient)} |w|^2"
         return AboutProblem(MAXIMUM_MARGIN, n, d, positive, 1, offset, scope=scope, further=further)
+    if statement.get("kind") == HARD_MARGIN:
+        coefficient = rational(entry(statement, "coefficient", "problem"), "problem, coefficient")
+        cost = rational(entry(statement, "cost", "problem"), "problem, cost")
+        scope = (
+            f"every rule (w, b); the loss is {_show(coefficient)} |w|^2 + {_show(cost)} (points with y (w.x + b) < 1)"
+        )
+        return AboutProblem(HARD_MARGIN, n, d, positive, 1, offset, scope=scope, further=further)
     stated = read_statement(content, n, d)
     return AboutProblem(
         ZERO_ONE,

@@ -24,6 +24,7 @@ from ..models.robust_svm import robust_svm
 from ..models.rules import Kernel
 from ..models.topk_projection import topk_projection
 from ..models.zero_one import zero_one
+from ..models.zero_one_loss import ZeroOne
 from .driver import solve
 
 Rehearsal = tuple[str, Callable[[], Any], Mapping[str, Any]]
@@ -40,6 +41,10 @@ def _points(n: int, d: int) -> tuple[Array, Index]:
 def _gram() -> tuple[Array, Index]:
     X, y = _points(24, 2)
     return np.exp(-np.square(X[:, None] - X[None]).sum(axis=2)), y
+
+
+def _hard_margin() -> Model:
+    return Model(*_points(24, 3), minimize=0.5 * L2() + ZeroOne(margin=1))
 
 
 REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
@@ -64,6 +69,7 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
         ("cccp", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
     ),
+    "hard-margin loss": (("directions", _hard_margin, {}),),
     "SVM with outliers": (("rgd-tree", lambda: outlier_svm(*_points(24, 2), 0.3), {}),),
     "tau-FPL": (
         ("lbfgs", lambda: tau_fpl(*_points(40, 2), 0.1, 1e-2), {}),

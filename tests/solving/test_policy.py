@@ -185,3 +185,13 @@ def test_what_takes_about_a_second(n: int, d: int, solver: str) -> None:
     problem = models.zero_one(X, np.arange(n) % 2)
     assert next(policy.choices(problem, Effort.SECOND)).solver == solver
     assert next(policy.choices(problem, Effort.PROOF)).solver == "exact"
+
+
+def test_the_hard_margin_loss_of_few_features_is_proven_by_directions() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(20) % 2
+    X = rng.normal(size=(20, 2)) + y[:, None]
+    result = mipclass.solve(models.Model(X, y, minimize=0.5 * models.L2() + models.ZeroOne(margin=1)))
+    assert result.solver == "directions"
+    assert result.claim == "proven"
+    assert result.certified

@@ -112,6 +112,8 @@ METHODS: Mapping[str, Work] = {
     "csa, 100000 x 50": _zero_one(100_000, 50, "csa"),
     "sla, 100000 x 50": _zero_one(100_000, 50, "sla"),
     "local, 100000 x 50": _zero_one(100_000, 50, "local"),
+    "directions, 500 x 7": _model(lambda: _hard_margin(500, 7), "directions"),
+    "directions, 2000 x 20": _model(lambda: _hard_margin(2_000, 20), "directions"),
     "tree, market split": _model(hard_mip, "tree", options={"rules": EveryChoice()}),
     "slp, 20000 x 20": _model(lambda: models.polyhedral(*overlapping(20_000, 20), 3), "slp"),
     "slp as printed, 5000 x 20": _model(
@@ -142,6 +144,11 @@ METHODS: Mapping[str, Work] = {
     "lattice, 5000 x 20": _model(lambda: _whole_logistic(5000, 20), "lattice"),
     "cutting-plane, 5000 x 20": _model(lambda: _whole_logistic(5000, 20), "cutting-plane"),
 }
+
+
+def _hard_margin(n: int, d: int) -> models.Model:
+    """A wide margin against the number of points below it."""
+    return models.Model(*overlapping(n, d), minimize=0.5 * models.L2() + models.ZeroOne(margin=1))
 
 
 def _whole_logistic(n: int, d: int) -> models.Model:

@@ -1,0 +1,231 @@
+"""Checks a proof of the hard-margin loss: a |w|^2 + C (number of points with y (w.x + b) < 1) is nowhere below the bound B.
+
+1. The rule w = 0 gets one class wrong at least: C min(n+, n-) must reach B. Every other w is a positive multiple of some u / s with u on a
+   face of the cube |u|_max = 1; s_k = 2^exponent_k. The tree halves the faces into boxes.
+2. On each leaf every level k with C k < B is closed: no rule of the box has exactly k errors and |w| < rho_k = sqrt((B - C k) / a). All
+   rules then cost at least B. Lower levels have larger rho, so what conflicts below rho_k does so at all later levels.
+3. Positive x and negative z conflict when u.(rho (x - z) - 2 g) / s <= 0 all over the box, for a vector g with |g| <= 1: if both were
+   right then w.(x - z) >= 2 > 2 |w| / rho >= 2 g.w / rho. This file takes g along the box's centre.
+4. m disjoint conflicts below rho_k close the levels k to m - 1. If m = k, rules at level k err on one point of each pair and no
+   other: unmatched points are right, what conflicts with a right point is wrong, and the mate of a wrong point is right. For v in
+   conv(right positives) - conv(right negatives), |w| >= 2 / |v|, which closes level k when |v|^2 (B - C k) <= 4 a.
+
+All numbers are whole numbers or fractions; square roots are rounded to the safe side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+from .arithmetic import Rejected, field, rational, rationals, unpack, whole_list
+from .patience import look
+from .problem import read_data
+
+GRID, ROOT_BITS, LEAF = 44, 60, 255
+"""Binary digits of boxes, binary digits of rounded roots, and the byte of a leaf."""
+
+
+@dataclass(frozen=True)
+class _Problem:
+    a: Fraction
+    C: Fraction
+    bound: Fraction
+    positives: list[list[int]]  # x_ik 2^digits
+    negatives: list[list[int]]
+    digits: int
+    shifts: list[int]  # largest exponent - exponent_k
+
+    @property
+    def levels(self) -> int:
+        """The number of levels k with C k < B."""
+        return max(0, -(-self.bound // self.C))
+
+    def left(self, k: int) -> Fraction:
+        """B - C k."""
+        return self.bound - self.C * k
+
+
+def check_hard_margin(content: Any, X: Any, y: Any) -> tuple[Fraction, Fraction, int]:
+    """(bound, cost of the rule, nodes) of a certificate that holds; Rejected otherwise."""
+    matrix, signs = read_data(content, X, y)
+    statement = field(content, "problem", "problem")
+    a = rational(field(statement, "coefficient", "problem"), "problem, coefficient")
+    C = rational(field(statement, "cost", "problem"), "problem, cost")
+    if a <= 0 or C <= 0 or field(statement, "intercept", "problem") is not True:
+        raise Rejected("problem", "the coefficient and the cost must be positive, and the offset free")
+    exact = [[Fraction(value) for value in row] for row in matrix.tolist()]
+    upper = _cost(field(content, "upper", "upper"), exact, signs, a, C)
+    lower = field(content, "lower", "lower")
+    if field(lower, "kind", "lower") != "directions":
+        raise Rejected("lower", "a hard-margin loss is proven by boxes of directions")
+    bound = rational(field(lower, "bound", "lower"), "lower, bound")
+    if bound > upper:
+        raise Rejected("lower", "the bound exceeds the cost of the certificate's own rule")
+    exponents = whole_list(field(lower, "exponents", "lower"), "lower, exponents")
+    if len(exponents) != matrix.shape[1] or any(abs(e) > 1100 for e in exponents):
+        raise Rejected("lower, exponents", "expected one exponent of a float64 per feature")
+    digits = max((value.denominator.bit_length() - 1 for row in exact for value in row), default=0)
+    whole = [[int(value * 2**digits) for value in row] for row in exact]
+    positives, negatives = ([row for row, s in zip(whole, signs, strict=True) if s == sign] for sign in (1, -1))
+    if bound > C * min(len(positives), len(negatives)):
+        raise Rejected("lower", "the rule w = 0 costs less than the bound")
+    problem = _Problem(a, C, bound, positives, negatives, digits, [max(exponents) - e for e in exponents])
+    return bound, upper, _check_tree(lower, problem)
+
+
+def _cost(upper: Any, exact: list[list[Fraction]], signs: Any, a: Fraction, C: Fraction) -> Fraction:
+    """The exact cost of the certificate's rule, which must not exceed the claim; the claim is returned."""
+    w = rationals(field(upper, "w", "upper"), len(exact[0]), "upper, w")
+    b = rational(field(upper, "b", "upper"), "upper, b")
+    errors = 0
+    for row, sign in zip(exact, signs, strict=True):
+        look()
+        errors += int(sign) * sum((v * x for v, x in zip(w, row, strict=True)), b) < 1
+    reached = a * sum((v * v for v in w), Fraction(0)) + C * errors
+    claimed = rational(field(upper, "loss", "upper"), "upper, loss")
+    if claimed != reached:
+        raise Rejected("upper", f"the rule's exact cost is {float(reached):.17g}, not {float(claimed):.17g}")
+    return claimed
+
+
+def _check_tree(lower: Any, problem: _Problem) -> int:
+    """Walk the tree in preorder; the number of its nodes."""
+    ops = unpack(field(lower, "ops", "lower"), "u1", "lower, ops").tolist()
+    ints = _Reader(unpack(field(lower, "evidence", "lower"), "i4", "lower, evidence").tolist())
+    weights = _Reader(unpack(field(lower, "weights", "lower"), "i8", "lower, weights").tolist())
+    d = len(problem.shifts)
+    stack = []
+    for face in range(2 * d):
+        centre, half = [0] * d, [1 << GRID] * d
+        centre[face // 2], half[face // 2] = (1 if face % 2 else -1) << GRID, 0
+        stack.append((centre, half))
+    for node, op in enumerate(ops):
+        look()
+        if not stack:
+            raise Rejected(f"node {node}", "the tree ends before its list of nodes does")
+        centre, half = stack.pop()
+        if op == LEAF:
+            _Leaf(problem, centre, half, f"node {node}").check(ints, weights)
+            continue
+        if op >= d or half[op] < 2:
+            raise Rejected(f"node {node}", "a coordinate is halved that does not exist or is too thin")
+        part = half[op] // 2
+        for step in (-part, part):
+            stack.append(([*centre[:op], centre[op] + step, *centre[op + 1 :]], [*half[:op], part, *half[op + 1 :]]))
+    if stack:
+        raise Rejected("lower, ops", f"{len(stack)} boxes are not closed")
+    return len(ops)
+
+
+class _Reader:
+    """Whole numbers, one after the other; Rejected after the last."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        self._numbers, self._at = numbers, 0
+
+    def take(self, count: int, place: str) -> list[int]:
+        if count < 0 or self._at + count > len(self._numbers):
+            raise Rejected(place, "its evidence is incomplete")
+        self._at += count
+        return self._numbers[self._at - count : self._at]
+
+
+class _Leaf:
+    """One box and the evidence that closes it."""
+
+    def __init__(self, problem: _Problem, centre: list[int], half: list[int], place: str) -> None:
+        self.problem, self.centre, self.half, self.place = problem, centre, half, place
+        self.n_p = len(problem.positives)
+        self.n = self.n_p + len(problem.negatives)
+        # g is the centre's direction in the space of w, rounded towards zero, so |g| <= 1.
+        along = [c << shift for c, shift in zip(centre, problem.shifts, strict=True)]
+        length = isqrt(sum(value * value for value in along)) + 1
+        g = [abs(value) * 2**ROOT_BITS // length * (1 if value > 0 else -1) for value in along]
+        self.twice_g = [(2 * value << shift) << problem.digits for value, shift in zip(g, problem.shifts, strict=True)]
+        self.known: set[tuple[int, int]] = set()  # conflicts of this level or an earlier one
+
+    def check(self, ints: _Reader, weights: _Reader) -> None:
+        """Rejected unless every level is closed."""
+        place, level = self.place, 0
+        [records] = ints.take(1, place)
+        for _ in range(records):
+            shown, size = ints.take(2, place)
+            if shown != level or level >= self.problem.levels:
+                raise Rejected(place, "its levels are not closed one after the other")
+            rho = self._rho(level)
+            mates = self._matching(ints.take(2 * size, place), rho)
+            right = self._right(ints, mates, rho)
+            [hull] = ints.take(1, place)
+            if size > level:
+                if hull:
+                    raise Rejected(place, "a level is closed twice")
+                level = size
+            else:
+                if size < level:
+                    raise Rejected(place, f"{size} conflicts do not close level {level}")
+                self._check_hull(ints.take(2 * hull, place), weights.take(hull, place), right, level)
+                level += 1
+        if level < self.problem.levels:
+            raise Rejected(place, f"level {level} is open")
+
+    def _rho(self, level: int) -> int:
+        """2^ROOT_BITS sqrt((B - C k) / a), rounded up."""
+        value = self.problem.left(level) / self.problem.a
+        return isqrt(-(-(value.numerator << 2 * ROOT_BITS) // value.denominator)) + 1
+
+    def _in_conflict(self, first: int, second: int, rho: int) -> None:
+        """Rejected unless the positive and the negative conflict below rho."""
+        if not (0 <= first < self.n_p <= second < self.n):
+            raise Rejected(self.place, "a conflict needs a positive and a negative of the data")
+        if (first, second) in self.known:
+            return
+        x, z = self.problem.positives[first], self.problem.negatives[second - self.n_p]
+        most = 0
+        for k, shift in enumerate(self.problem.shifts):
+            t = (rho * (x[k] - z[k]) << shift) - self.twice_g[k]
+            most += self.centre[k] * t + self.half[k] * abs(t)
+        if most > 0:
+            raise Rejected(self.place, f"points {first} and {second} can both be right in this box")
+        self.known.add((first, second))
+
+    def _matching(self, flat: list[int], rho: int) -> dict[int, int]:
+        mates: dict[int, int] = {}
+        for first, second in zip(flat[::2], flat[1::2], strict=True):
+            self._in_conflict(first, second, rho)
+            if first in mates or second in mates:
+                raise Rejected(self.place, "two conflicts share a point")
+            mates[first], mates[second] = second, first
+        return mates
+
+    def _right(self, ints: _Reader, mates: dict[int, int], rho: int) -> set[int]:
+        """The matched points that the steps show to be right."""
+        right: set[int] = set()
+        [steps] = ints.take(1, self.place)
+        for _ in range(steps):
+            v, wrong = ints.take(2, self.place)
+            if (v in mates and v not in right) or wrong not in mates:
+                raise Rejected(self.place, "a step starts from a point that is not known to be right")
+            self._in_conflict(min(v, wrong), max(v, wrong), rho)
+            right.add(mates[wrong])
+        self._matched = set(mates)
+        return right
+
+    def _check_hull(self, flat: list[int], weights: list[int], right: set[int], level: int) -> None:
+        """Rejected unless the right points force |w| >= rho."""
+        problem, total = self.problem, sum(weights)
+        if not weights or min(weights) < 0 or total <= 0:
+            raise Rejected(self.place, "hull weights must be nonnegative, and not all zero")
+        v = [0] * len(problem.shifts)
+        for first, second, weight in zip(flat[::2], flat[1::2], weights, strict=True):
+            if not (0 <= first < self.n_p <= second < self.n):
+                raise Rejected(self.place, "a hull pair needs a positive and a negative of the data")
+            if any(point in self._matched and point not in right for point in (first, second)):
+                raise Rejected(self.place, "a hull uses a point that may be wrong")
+            x, z = problem.positives[first], problem.negatives[second - self.n_p]
+            v = [value + weight * (p - q) for value, p, q in zip(v, x, z, strict=True)]
+        square = Fraction(sum(value * value for value in v), (total << problem.digits) ** 2)
+        if square * problem.left(level) > 4 * problem.a:
+            raise Rejected(self.place, f"the right points do not force the norm of level {level}")

@@ -1,0 +1,62 @@
+"""First rules for the hard-margin loss: descents from the class means and from random directions, then swaps of single points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...arrays import Array
+from .form import HardMarginForm
+
+NEAR = 1.2
+"""Swaps are tried on rules that cost at most this multiple of the incumbent."""
+
+SPREAD = (0.05, 1.0)
+"""Length of a random step from the incumbent, relative to its own, drawn between these."""
+
+A_MOMENT = 20_000_000
+"""Pairs of points that the slabs of the swaps between two looks at the clock may go through: about a tenth of a second."""
+
+Stop = Callable[[], object]
+"""True when the time is used up."""
+
+Rule = tuple[float, Array, float]
+"""(cost, w, b)."""
+
+
+def improved(form: HardMarginForm, direction: Array, best: float, stop: Stop) -> Rule:
+    """The rule that descends from a direction, with swaps when it comes near the incumbent's cost `best`."""
+    from .kernels.local import descend, swap
+
+    rule: Rule = descend(form.P, form.N, np.ascontiguousarray(direction), form.a, form.C)
+    if rule[0] > NEAR * best or not rule[1].any():
+        return rule
+    move, n = 0, len(form.X)
+    part = max(1, A_MOMENT // (len(form.P) * len(form.N)))
+    while move < n and not stop():
+        *found, move = swap(form.P, form.N, rule, form.a, form.C, (move, min(n, move + part)))
+        rule = (found[0], found[1], found[2])
+    return rule
+
+
+def first_rule(form: HardMarginForm, starts: int, seed: int, stop: Stop, warm: Array | None) -> Rule:
+    """The best rule of so many starts."""
+    rng = np.random.default_rng(seed)
+    spread = form.X.std(axis=0)
+    spread[spread == 0] = 1.0
+    means = (form.P.mean(axis=0) - form.N.mean(axis=0)) / spread**2
+    best = improved(form, means, np.inf, stop)
+    for number in range(starts):
+        if stop():
+            break
+        if warm is not None and number == 0:
+            direction = warm
+        elif number % 2 and best[1].any():
+            length = np.linalg.norm(best[1]) * rng.uniform(*SPREAD) / np.sqrt(form.X.shape[1])
+            direction = best[1] + length * rng.standard_normal(form.X.shape[1])
+        else:
+            direction = rng.standard_normal(form.X.shape[1]) / spread
+        rule = improved(form, direction, best[0], stop)
+        best = min(best, rule, key=lambda found: found[0])
+    return best
