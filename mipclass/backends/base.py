@@ -54,6 +54,7 @@ class Backend(ABC):
     options : option name -> Option; anything else is refused.
     hooks : which Hooks it honours.
     without_presolve : the options that switch its presolve off, empty where there are none; see second_look.
+    hears_limits : whether it looks at the clock and hears Ctrl-C within its longest step; see solving.own_process.
     """
 
     name: ClassVar[str]
@@ -65,6 +66,7 @@ class Backend(ABC):
     options: ClassVar[Options] = {}
     hooks: ClassVar[frozenset[str]] = frozenset()
     without_presolve: ClassVar[Mapping[str, Any]] = {}
+    hears_limits: ClassVar[bool] = True
 
     @classmethod
     def is_installed(cls) -> bool:

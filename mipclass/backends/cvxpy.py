@@ -144,6 +144,7 @@ class CvxpyBackend(Backend):
     features: ClassVar[frozenset[Feature]] = _CONTINUOUS
     module: ClassVar[str] = "cvxpy"
     distribution: ClassVar[str] = "cvxpy"
+    hears_limits: ClassVar[bool] = False
     options: ClassVar[Options] = {
         "cvxpy": Option({}, "keyword arguments passed to Problem.solve as they are"),
     }

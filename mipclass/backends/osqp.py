@@ -56,6 +56,7 @@ class OsqpBackend(Backend):
     features: ClassVar[frozenset[Feature]] = frozenset({Feature.QP})
     module: ClassVar[str] = "osqp"
     distribution: ClassVar[str] = "osqp"
+    hears_limits: ClassVar[bool] = False
     promise: ClassVar[str] = "proven to 1e-6: polished, residuals recomputed; a rough answer is never called solved"
     options: ClassVar[Options] = {
         "iteration_limit": Option(ITERATIONS, "most ADMM iterations", number(1, integer=True)),

@@ -43,6 +43,7 @@ class PiqpBackend(Backend):
     module: ClassVar[str] = "piqp"
     distribution: ClassVar[str] = "piqp"
     extra: ClassVar[str | None] = "piqp"
+    hears_limits: ClassVar[bool] = False
     promise: ClassVar[str] = "proven to 1e-6: residuals recomputed from the program"
     options: ClassVar[Options] = {
         "iteration_limit": Option(ITERATIONS, "most interior-point iterations", number(1, integer=True)),

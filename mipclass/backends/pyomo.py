@@ -157,6 +157,7 @@ class PyomoBackend(Backend):
     features: ClassVar[frozenset[Feature]] = _LINEAR
     module: ClassVar[str] = "pyomo"
     distribution: ClassVar[str] = "pyomo"
+    hears_limits: ClassVar[bool] = False
     options: ClassVar[Options] = {
         "pyomo": Option({}, "the solver's own options, passed on as they are"),
     }

@@ -27,8 +27,8 @@ SECOND_TRY_SECONDS = 10.0
 gets at least as long as the solves before it took, so that an answer at hand never waits without end for a better one."""
 
 CHECK_OVERRUN, CHECK_SHARE = 0.3, 0.03
-"""The check of a certificate may end this many seconds, or this fraction of the limit, after the time limit: less than half of the
-overrun that a call may take at most (1 s or 10 %)."""
+"""The check of a certificate may end this many seconds, or this fraction of the limit, after the time limit or an interruption: less
+than half of the overrun that a call may take at most (1 s or 10 %)."""
 
 
 def solve(
@@ -216,6 +216,13 @@ def _finish(problem: Problem, outcome: Outcome, run: Run, solver: str, version: 
     )
 
 
+def _check_until(run: Run) -> float:
+    """Seconds on the run's clock at which the check of a certificate ends: CHECK_OVERRUN after the limit or the interruption."""
+    if run.stop() is Status.INTERRUPTED:
+        return run.seconds() + CHECK_OVERRUN
+    return float("inf") if run.time_limit is None else run.time_limit + max(CHECK_OVERRUN, CHECK_SHARE * run.time_limit)
+
+
 def _checked(problem: Problem, outcome: Outcome, run: Run) -> tuple[Outcome, bool]:
     """The outcome, and whether its certificate is accepted. A rejected certificate takes claim, bound and optimality with it.
 
@@ -225,12 +232,12 @@ def _checked(problem: Problem, outcome: Outcome, run: Run) -> tuple[Outcome, boo
         return outcome, False
     from ..checker import UnfinishedError, check
 
-    limit = (
-        float("inf") if run.time_limit is None else run.time_limit + max(CHECK_OVERRUN, CHECK_SHARE * run.time_limit)
-    )
+    limit = _check_until(run)
+    is_interrupted = run.stop() is Status.INTERRUPTED
 
     def is_over() -> bool:
-        return run.stop() is Status.INTERRUPTED or run.seconds() > limit
+        asked_again = run.stop() is Status.INTERRUPTED and not is_interrupted
+        return asked_again or run.seconds() > limit
 
     try:
         verdict = check(outcome.certificate, problem, is_over)

@@ -18,8 +18,8 @@ from ..reductions.base import Answer, Receipt
 from ..reductions.chain import road_to
 from ..reductions.hooks_along import hooks_along
 from .capabilities import solvers
-from .continuous import answered
 from .objective_unit import solve_in_units
+from .own_process import settle_convexity, solution_of
 
 RECOUNT_TOLERANCE = 1e-6
 """An objective and its recount agree when they differ by at most this part of the objective's size (at least the problem's unit)."""
@@ -33,6 +33,11 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     if isinstance(problem, Model) and any(c > 0 and term.is_relaxed_by_program for c, term in problem.terms):
         return _smooth(problem, backend, run)
     program = problem.program()
+    stopped = settle_convexity(program, run)
+    if stopped is not None:
+        return Outcome(
+            stopped, "none", None, None, None, raw_status="ended while it was decided whether the objective is convex"
+        )
     reduced, receipt = road_to(backend.features, problem.basis()).apply(program)
     missing = reduced.needs - backend.features
     if missing:
@@ -42,7 +47,7 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     start = None if run.warm_start is None else receipt.forward(problem.encode(run.warm_start))
 
     def solve(task: Program, run: Run, start: Array | None) -> Solution:
-        return second_look(backend, task, run, answered(task, backend, run, start), start)
+        return second_look(backend, task, run, solution_of(task, backend, run, start), start)
 
     if run.options.get(backend.name):  # options by the solver's own names may speak of the objective as declared
         found, unit = solve(reduced, run, start), 1.0
