@@ -128,7 +128,7 @@ def test_the_box_checker_pauses_without_losing_its_way(monkeypatch: pytest.Monke
 def test_what_a_stopped_search_has_proven_is_checked() -> None:
     """A callback that ends a search half-way gets a bound that the checker accepts."""
     result = mipclass.solve(
-        models.zero_one(*overlapping(150, 4)), "exact", callback=lambda event: not (event.bound or 0.0) >= 20.0
+        models.zero_one(*overlapping(300, 5)), "exact", callback=lambda event: not (event.bound or 0.0) >= 20.0
     )
     assert result.status == "interrupted"
     assert result.bound is not None
