@@ -139,6 +139,9 @@ class AverageViolation(Term):
     def formula(self) -> str:
         return "sum over classes of mean_i [1 - margin_i]_+"
 
+    def latex(self) -> str:
+        return r"\sum_{\text{classes}} \text{mean}_i\, [1 - y_i f(x_i)]_+"
+
 
 @dataclass(frozen=True)
 class Sigmoid(Term):

@@ -86,6 +86,9 @@ class Polyhedron(Rule):
     def formula(self) -> str:
         return "min_j (g_j - v_j.x)" if self.inside == "positive" else "max_j (v_j.x - g_j)"
 
+    def latex(self) -> str:
+        return r"\min_j (g_j - v_j^T x)" if self.inside == "positive" else r"\max_j (v_j^T x - g_j)"
+
     def sentence(self, values: Mapping[str, Any], data: Data) -> str:
         """Every face with as few weights and digits as keep each training point on its side of it."""
         faces = [

@@ -20,7 +20,7 @@ import pytest
 from tests.paths import ROOT
 
 LEAVES = {"errors", "arrays", "checks", "replacing", "version"}
-BASE = LEAVES | {"protocol"}
+BASE = LEAVES | {"views", "protocol"}
 COMPILED = LEAVES | {"kernels"}
 STATED = BASE | {"modelling", "models"}
 TOOLS = {"kernels", "numeric", "reductions", "backends", "tree", "certificates"}
@@ -33,7 +33,8 @@ ALLOWED = {
     "replacing": set(),
     "version": set(),
     "kernels": LEAVES,
-    "protocol": COMPILED,
+    "views": LEAVES,
+    "protocol": COMPILED | {"views"},
     "modelling": BASE,
     "models": STATED - {"models"},
     "numeric": COMPILED,

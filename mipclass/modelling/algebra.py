@@ -296,6 +296,12 @@ class LinearConstraint(Constraint):
         more = size - ROWS_SHOWN
         return "; ".join(texts) + (f"; and {more} more rows" if more > 0 else "")
 
+    def latex(self) -> str:
+        size = self.rows.expression.size
+        rows = r",\quad ".join(self.rows.latex(k) for k in range(min(ROWS_SHOWN, size)))
+        more = size - ROWS_SHOWN
+        return rows + (rf"\quad \text{{and {more} more rows}}" if more > 0 else "")
+
 
 def _no_difference(subtracted: Any) -> InvalidInputError:
     """The error for a term with a minus sign."""

@@ -11,7 +11,8 @@ blocks are found by name when a Builder assembles rows. `bool(expression)` raise
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NoReturn
@@ -250,10 +251,18 @@ class Rows:
 
     def text(self, row: int) -> str:
         """One row in plain text with names, e.g. `w[age] - 2 w[dose] >= 1`."""
+        return self._words(row, Variables.names, ("==", "<=", ">="))
+
+    def latex(self, row: int) -> str:
+        r"""One row in LaTeX, e.g. `w_{\text{age}} - 2 w_{\text{dose}} \ge 1`."""
+        return self._words(row, _latex_names, ("=", r"\le", r"\ge"))
+
+    def _words(self, row: int, named: Callable[[Variables], Iterator[str]], signs: tuple[str, str, str]) -> str:
         expression = self.expression
+        equal, at_most, at_least = signs
         parts = []
         for block, matrix in expression.terms.items():
-            names = list(block.names())
+            names = list(named(block))
             numbers = np.ravel(matrix[[row]].toarray() if sp.issparse(matrix) else matrix[row])
             parts += [(float(numbers[j]), names[j]) for j in np.flatnonzero(numbers)]
         words = " ".join(f"{'-' if a < 0 else '+'} {'' if abs(a) == 1 else f'{abs(a):g} '}{name}" for a, name in parts)
@@ -262,15 +271,23 @@ class Rows:
         lower = float(np.broadcast_to(self.lower, expression.shape).ravel()[row]) - constant
         upper = float(np.broadcast_to(self.upper, expression.shape).ravel()[row]) - constant
         if lower == upper:
-            return f"{words or 0} == {lower:g}"
+            return f"{words or 0} {equal} {lower:g}"
         if np.isfinite(lower) and np.isfinite(upper):
-            return f"{lower:g} <= {words or 0} <= {upper:g}"
-        return f"{words or 0} >= {lower:g}" if np.isfinite(lower) else f"{words or 0} <= {upper:g}"
+            return f"{lower:g} {at_most} {words or 0} {at_most} {upper:g}"
+        return f"{words or 0} {at_least} {lower:g}" if np.isfinite(lower) else f"{words or 0} {at_most} {upper:g}"
 
     def violation(self, values: Mapping[str, Any]) -> float:
         """The largest violation of a row at `values`; 0 when all rows hold."""
         activity = self.expression.evaluate(values)
         return float(max(0.0, np.max(self.lower - activity), np.max(activity - self.upper)))
+
+
+def _latex_names(block: Variables) -> Iterator[str]:
+    r"""`w_{\text{age}}`, ...; the bare name for a scalar."""
+    for name in block.names():
+        stem, bracket, label = name.partition("[")
+        words = re.sub(r"([{}_%#&$])", r"\\\1", label[:-1].replace("\\", " ").replace("^", " "))
+        yield rf"{stem}_{{\text{{{words}}}}}" if bracket else stem
 
 
 def ranged(expression: Affine, lower: Any, upper: Any) -> Rows:

@@ -1,9 +1,12 @@
-"""A Model in words, in LaTeX and as an HTML table."""
+"""A Model in words, in LaTeX and as an HTML table with MathML."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
+
+from ..views.html import facts
+from ..views.mathml import mathml
 
 if TYPE_CHECKING:
     from .model import Model
@@ -34,7 +37,19 @@ def latex(model: Model) -> str:
 
 
 def html(model: Model) -> str:
-    """The lines of `plain_text` as a table of two columns."""
-    lines = plain_text(model).splitlines()
-    cells = (f"<tr><td>{escape(line[:LEAD].strip())}</td><td>{escape(line[LEAD:])}</td></tr>" for line in lines)
-    return f"<table>{''.join(cells)}</table>"
+    """The lines of `plain_text` as a table of two columns, with the formulas typeset in MathML."""
+    positive = escape(str(model.classes[1]))
+    score = _typeset(f"f(x) = {model.rule.latex()}", f"score = {model.rule.formula()}")
+    lines = [
+        ("minimise", _typeset(model.objective.latex(), model.objective.formula())),
+        ("with", f"{score}, positive class <b>{positive}</b> when {_typeset('f(x) > 0', 'score > 0')}"),
+    ]
+    for k, constraint in enumerate(model.constraints):
+        lines.append(("subject to" if k == 0 else "", _typeset(constraint.latex(), constraint.formula())))
+    lines.append(("data", plain_text(model).splitlines()[-1][LEAD:]))
+    return facts(lines)
+
+
+def _typeset(latex: str, formula: str) -> str:
+    """The formula in MathML, or in plain text where its LaTeX is beyond `mathml`."""
+    return mathml(latex) or escape(formula)

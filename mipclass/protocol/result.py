@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from html import escape
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidInputError
+from ..views.html import facts
+from ..views.trace_picture import trace_picture
 
 Claim = Literal["proven", "local", "heuristic", "none"]
 """What a point is worth: a proven optimum, a local optimum, a good point, or there is none."""
@@ -172,6 +175,29 @@ class Result:
     def __str__(self) -> str:
         return self.summary() if self.reading is None else f"{self.summary()}\n  rule: {self.rule}"
 
+    def _repr_html_(self) -> str:
+        """The rule, loss, bound, gap and scope, and the course of the solve, for notebooks."""
+
+        def number(value: float | None) -> str:
+            return "none" if value is None else f"{value:.10g}"
+
+        head = f"{self.solver} {self.version}: {self.status} ({self.claim})".replace("  ", " ")
+        pairs = [("answer", f"<b>{escape(head)}</b>")]
+        pairs += [("rule", escape(self.rule))] if self.reading is not None else []
+        pairs += [("objective", number(self.objective)), ("bound", number(self.bound)), ("gap", number(self.gap))]
+        pairs += [("scope", escape(str(self.extra["scope"])))] if self.extra.get("scope") else []
+        checks = f"recounted {'yes' if self.recounted else 'no'}, certified {'yes' if self.certified else 'no'}"
+        pairs += [("checks", checks), ("effort", self._effort())]
+        if self.status is Status.INFEASIBLE:
+            pairs.append(("next", "<code>mipclass.explain(problem)</code> names the constraints in conflict"))
+        return facts(pairs) + trace_picture([*self.trace, (self.seconds, self.objective, self.bound)])
+
+    def _effort(self) -> str:
+        effort = [f"{self.seconds:.3g} s"]
+        effort += [f"{self.nodes} nodes"] if self.nodes is not None else []
+        effort += [f"{self.iterations} iterations"] if self.iterations is not None else []
+        return ", ".join(effort)
+
     def summary(self) -> str:
         """Who answered what, with which claim and effort; without the rule."""
 
@@ -183,10 +209,7 @@ class Result:
             f"  objective {number(self.objective)}, bound {number(self.bound)}, gap {number(self.gap)}",
             f"  recounted {'yes' if self.recounted else 'no'}, certified {'yes' if self.certified else 'no'}",
         ]
-        effort = [f"{self.seconds:.3g} s"]
-        effort += [f"{self.nodes} nodes"] if self.nodes is not None else []
-        effort += [f"{self.iterations} iterations"] if self.iterations is not None else []
-        lines.append("  " + ", ".join(effort))
+        lines.append(f"  {self._effort()}")
         if self.status is Status.INFEASIBLE:
             lines.append("  no point satisfies all constraints; mipclass.explain(problem) names those in conflict")
         return "\n".join(lines)

@@ -10,6 +10,8 @@ from ..errors import MipclassError, SolverNotFoundError, UnsupportedProgramError
 from ..methods.base import Method, Refusal
 from ..modelling.problem import Problem
 from ..reductions.chain import road_to
+from ..views.html import html_table
+from ..views.text_table import text_table
 from . import registry
 from .arguments import as_problem
 
@@ -27,8 +29,34 @@ class SolverInfo:
     reason: str = ""
 
 
-def solvers(problem: Any = None) -> list[SolverInfo]:
-    """Every solver, what it promises and, for a given problem, whether it can solve it and why not."""
+class SolverTable(list[SolverInfo]):
+    """The rows of `solvers()`; printed as a table, in a terminal and in a notebook."""
+
+    def __str__(self) -> str:
+        return text_table(*self._cells())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells())
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and lines: what each solver takes, or for a problem whether it takes that, and its promise or its reason."""
+        if any(row.accepts is not None for row in self):
+            return ["solver", "takes it", "promise, or why not"], [
+                [row.name, "yes" if row.accepts else "no", row.reason or row.promise] for row in self
+            ]
+        return ["solver", "kind", "installed", "takes", "promise"], [
+            [row.name, row.kind, "yes" if row.installed else "no", ", ".join(row.features), row.promise or row.reason]
+            for row in self
+        ]
+
+
+def solvers(problem: Any = None) -> SolverTable:
+    """Every solver, what it promises and, for a given problem, whether it can solve it and why not.
+
+    A list of SolverInfo that prints as a table.
+    """
     task = None if problem is None else as_problem(problem)
     rows = [_backend_row(name, task) for name in _listed_backends()]
     for name in registry.method_names():
@@ -37,7 +65,7 @@ def solvers(problem: Any = None) -> list[SolverInfo]:
         accepts = None if task is None else not isinstance(form, Refusal)
         reason = form.reason if isinstance(form, Refusal) else ""
         rows.append(SolverInfo(name, "method", True, (), method.promise, accepts, reason))
-    return rows
+    return SolverTable(rows)
 
 
 def _listed_backends() -> list[str]:

@@ -104,7 +104,7 @@ def test_latex_and_html() -> None:
     )
     assert r"\mathrm{FPR} \le 0.1" in problem._repr_latex_()
     assert problem.latex().count("&") == 4
-    assert "false-positive rate &lt;= 0.1" in problem._repr_html_()
+    assert "<mtext>FPR</mtext>" in problem._repr_html_()
 
 
 def test_weights_too_small_for_the_margin_are_part_of_the_conflict() -> None:
