@@ -20,6 +20,7 @@ MOST_ROWS = 12
 """Rows of the table of totals; with more different totals, neighbours share a row."""
 
 STYLE = "border-collapse:collapse;font-family:sans-serif;margin:0.5em 0"
+CELL = "padding:0.15em 0.8em;border-bottom:1px solid #d8dee5"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,23 +118,28 @@ class ScoreCard:
 
     def html(self) -> str:
         """The card as two HTML tables."""
-        points = "".join(
-            f"<tr><td>{escape(text)}</td><td align='right'>{escape(p)}</td></tr>" for text, p in self.lines()
-        )
         second = "probability" if self.multiplier is not None else "prediction"
-        rows = "".join(
-            f"<tr><td align='right'>{escape(a)}</td><td align='right'>{escape(b)}</td><td align='right'>{n:g}</td>"
-            f"<td align='right'>{100 * f:.1f}%</td></tr>"
-            for a, b, n, f in self.rows()
-        )
-        return (
-            f"<table style='{STYLE}'><thead><tr><th align='left'>condition</th><th>points</th></tr></thead><tbody>{points}</tbody>"
-            f"</table><p>{escape(self._explanation())}</p><table style='{STYLE}'><thead><tr><th>total</th><th>{second}</th>"
-            f"<th>rows</th><th>share of {escape(str(self.positive))}</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
+        points = [[text, p] for text, p in self.lines()]
+        totals = [[a, b, f"{n:g}", f"{100 * f:.1f}%"] for a, b, n, f in self.rows()]
+        heads = ["total", second, "rows", f"share of {self.positive}"]
+        return f"{_table(['condition', 'points'], points)}<p>{escape(self._explanation())}</p>{_table(heads, totals)}"
 
     def _repr_html_(self) -> str:
         return self.html()
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    """An HTML table whose first column is aligned to the left and the others to the right."""
+
+    def row(cells: list[str], tag: str) -> str:
+        sides = ["left", *["right"] * (len(cells) - 1)]
+        inside = (
+            f"<{tag} style='text-align:{side};{CELL}'>{escape(c)}</{tag}>" for c, side in zip(cells, sides, strict=True)
+        )
+        return f"<tr>{''.join(inside)}</tr>"
+
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table style='{STYLE}'><thead>{row(heads, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 def _number(value: float) -> str:
