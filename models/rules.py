@@ -32,6 +32,13 @@ DIAGONAL_TOLERANCE = 1e-10
 RANK_TOLERANCE = 1e-12
 """Eigenvalues of the kernel matrix up to this fraction of the largest are zero: directions that no score depends on."""
 
+IDLE = 1e-6
+"""Training points whose coefficient is below this fraction of the largest are not counted as part of a rule in words: interior-point
+methods leave such remainders at points that are no support vectors."""
+
+HEAVIEST_SHOWN = 4
+"""Training points that the words of a rule name."""
+
 SMALLEST = 1e-300
 """A positive scale for a kernel matrix of zeros."""
 
@@ -220,16 +227,31 @@ class Kernel(Rule):
         return float(np.asarray(values["c"]) @ self.scores(values, model.X))
 
     def formula(self) -> str:
-        name = self.kernel if isinstance(self.kernel, str) else "own"
-        return f"sum_j c_j k(x_j, x) with the {name} kernel" + (f" + {self.offset:g}" if self.offset else "")
+        return f"sum_j c_j k(x_j, x) with the {self._name()} kernel" + (f" + {self.offset:g}" if self.offset else "")
 
     def latex(self) -> str:
         return r"\sum_j c_j k(x_j, x)"
 
     def sentence(self, values: Mapping[str, Any], data: Data) -> str:
-        """What is summed, over how many training points."""
-        used = int(np.count_nonzero(values["c"]))
-        return f"{data.classes[1]} if {self.formula()} over {used} training points > 0, else {data.classes[0]}"
+        """What is summed, over how many training points, and which of them weigh most."""
+        c = np.asarray(values["c"], dtype=np.float64)
+        size = np.abs(c)
+        used = np.flatnonzero(size > IDLE * size.max(initial=0.0))
+        if len(used) == 0:
+            return f"always {data.classes[0]}"
+        heaviest = used[np.argsort(-size[used], kind="stable")][:HEAVIEST_SHOWN]
+        shown = ", ".join(f"{c[j]:+.3g} at row {j}" for j in heaviest)
+        gamma = 1.0 / data.d if self.gamma is None else self.gamma
+        kernels = {"rbf": f"exp(-{gamma:.4g} |x - x_j|^2)", "linear": "x.x_j"}
+        kernel = kernels.get(str(self.kernel), f"k(x_j, x) with the {self._name()} kernel")
+        offset = f" + {self.offset:g}" if self.offset else ""
+        return (
+            f"{data.classes[1]} if the sum of c_j ({kernel}{offset}) over {len(used)} training points is > 0, else {data.classes[0]}; "
+            f"the largest c_j: {shown}"
+        )
+
+    def _name(self) -> str:
+        return self.kernel if isinstance(self.kernel, str) else "own"
 
 
 def not_positive_semidefinite(eigenvalue: float | None = None) -> InvalidInputError:

@@ -13,11 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.table import Table as Grid
 
 from ..errors import InvalidInputError, MipclassError
+from ..version import VERSION
 from .model_commands import demo, export, solve, solvers
 from .options import (
     DataArgument,
@@ -33,15 +33,13 @@ from .options import (
 )
 from .output import EXIT_ERROR, as_json, check_writable, exit_code, out, result_as_json
 from .study_commands import reproduce
-from .tables import Table
 from .warm_command import warm
-
-"""Weights of a rule that `fit` prints; the saved file and --json have all of them."""
 
 app = typer.Typer(
     name="mipclass",
     help="Binary classification as mathematical programming.",
     no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 
@@ -58,11 +56,13 @@ def fit(
     to: Annotated[Path | None, typer.Option("--out", help="Where to save the classifier (.json).")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Where to save the proof (zero-one; .json).")] = None,
     report: Annotated[Path | None, typer.Option(help="Where to write the scorecard as one HTML page.")] = None,
+    folds: Annotated[int | None, typer.Option(help="Also measure the accuracy on so many held-out folds.")] = None,
     as_json_: JsonOption = False,
 ) -> None:
     """Fit a classifier to a data file, say what is proven of it, and save it."""
     from ..replacing import write_safely
     from .commands import estimator_for
+    from .fit_words import NextSteps, confusion, cross_validated, print_fit
     from .fitted_table import FittedTable
     from .saving import save
 
@@ -74,7 +74,8 @@ def fit(
     estimator = estimator_for(model, solver, time_limit, limits, progress)
     fitted = FittedTable.fit(estimator, table, scaled=scale and model not in ("zero-one", "risk-score"))
     result = fitted.estimator.result_
-    errors = int(np.sum(fitted.predict(table) != table.labels))
+    counts = confusion(fitted, table)
+    accuracy = None if folds is None else cross_validated(fitted, table, folds)
     if certificate is not None and result.certificate is None:
         raise InvalidInputError(
             f"solver {result.solver!r} gives no certificate for this model; --solver exact does for plain and rate-limited zero-one."
@@ -88,26 +89,14 @@ def fit(
     if certificate is not None:
         write_safely(certificate, result.certificate.to_json().encode())
     if as_json_:
-        more = {"training_errors": errors, "positive": fitted.positive, "rule": fitted.rule()}
+        more = {"training_errors": counts[0, 1] + counts[1, 0], "confusion": counts, "positive": fitted.positive}
+        more |= {"rule": fitted.rule()} | ({} if accuracy is None else {"held_out_accuracy": accuracy})
         print(json.dumps({**result_as_json(result), **as_json(more)}))
     else:
-        _print_fit(fitted, table, errors, to)
+        steps = NextSteps(source.words(), to, certificate)
+        for line in print_fit(fitted, table, counts, accuracy, steps):
+            out.print(line, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(exit_code(result, require_proof))
-
-
-def _print_fit(fitted: Any, table: Table, errors: int, to: Path | None) -> None:
-    out.print(fitted.estimator.result_.summary())
-    out.print(f"  training    {errors} of {table.X.shape[0]} rows wrong")
-    if getattr(fitted.estimator, "guarantee_", None):
-        out.print(f"  guarantee   {fitted.estimator.guarantee_}")
-    card = fitted.card()
-    rule = None if card is not None else fitted.sentence(table)
-    if card is not None:
-        out.print(f"\n{card}\n", markup=False, highlight=False, soft_wrap=True)
-    if rule is not None:
-        out.print(f"  rule        {rule}", markup=False, highlight=False, soft_wrap=True)
-    if to is not None:
-        out.print(f"  saved       {to}")
 
 
 def predict(
@@ -126,7 +115,7 @@ def predict(
         raise InvalidInputError(
             f"{model.name} holds a {type(fitted).__name__}; predict takes what `mipclass fit --out` saved."
         )
-    table = read_table(data, ignore=fitted.target, categories=fitted.categories)
+    table = read_table(data, only=fitted.used_columns(), categories=fitted.categories)
     labels = fitted.predict(table)
     risks = fitted.risks(table)
     if as_json_:
@@ -159,6 +148,7 @@ def compare(
     """Compare the package's methods with scikit-learn's under nested cross-validation."""
     from ..replacing import write_safely
     from .compare import compare as run_compare
+    from .recommendation import recommend
     from .report import HEADINGS, cells, render
 
     check_writable(report)
@@ -180,11 +170,13 @@ def compare(
         n_jobs=jobs,
         tell=tell,
     )
+    advice = recommend(found)
     if report is not None:
-        write_safely(report, render(found, f"{source.data.name}: classifiers compared").encode())
+        write_safely(report, render(found, f"{source.data.name}: classifiers compared", source.words()).encode())
     if as_json_:
         rows = [dict(zip(HEADINGS, cells(row), strict=True)) for row in found.rows]
         answer = {"rows": rows, "positive": as_json(found.classes[1]), "fewest_errors": result_as_json(found.bound)}
+        answer |= {"recommended": None if advice is None else advice.row.name}
         print(json.dumps(answer))
         return
     grid = Grid(box=None, pad_edge=False)
@@ -195,6 +187,8 @@ def compare(
     out.print(grid)
     bound = "no bound" if found.bound.bound is None else f"at least {found.bound.bound:g}"
     out.print(f"\nerrors of a linear rule: {found.bound.objective:g} found ({found.bound.claim}), {bound}")
+    if advice is not None:
+        out.print(f"\n{advice.text}\nnext  {advice.command(source.words())}")
     if report is not None:
         out.print(f"report written to {report}")
 
@@ -218,6 +212,15 @@ def verify(
     verdict = check(certificate, table.X, table.y, problem=problem)
     print(json.dumps(as_json(verdict.as_dict())) if as_json_ else verdict.in_words(table.feature_names))
     raise typer.Exit(0 if verdict.accepted else EXIT_ERROR)
+
+
+@app.callback()
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        print(f"mipclass {VERSION}")
+        raise typer.Exit
 
 
 for command in (demo, fit, predict, solvers, solve, export, compare, verify, reproduce, warm):

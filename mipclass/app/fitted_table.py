@@ -14,6 +14,7 @@ from ..arrays import Array
 from ..errors import InvalidInputError
 from ..modelling.data import check_data
 from ..modelling.readable_rule import readable
+from ..models.rules import Polyhedron
 from .tables import Categories, Table
 
 
@@ -78,17 +79,43 @@ class FittedTable:
         """The label of rows with a score above zero."""
         return self.estimator.classes_[1] if self.classes is None else self.classes[1]
 
+    def used_features(self) -> tuple[str, ...]:
+        """The features that predictions depend on: those of weight zero in a linear rule or a risk score are left out."""
+        weights = getattr(self.estimator, "coef_", None)
+        if weights is None:
+            return self.feature_names
+        used = np.flatnonzero(np.ravel(weights))
+        columns = getattr(self.estimator, "condition_columns_", None)
+        kept = set(used.tolist() if columns is None else np.asarray(columns)[used].tolist())
+        return tuple(name for j, name in enumerate(self.feature_names) if j in kept)
+
+    def used_columns(self) -> tuple[str, ...]:
+        """The columns of a file from which the used features are made."""
+        made = {f"{column}={value}": column for column, values in self.categories.items() for value in values}
+        return tuple(dict.fromkeys(made.get(name, name) for name in self.used_features()))
+
+    @property
+    def negative(self) -> Any:
+        """The label of the other rows."""
+        return self.estimator.classes_[0] if self.classes is None else self.classes[0]
+
     def _columns(self, table: Table) -> Any:
+        """The features in the order of the fit; those that the rule does not use may be missing."""
         place = {name: j for j, name in enumerate(table.feature_names)}
-        missing = [name for name in self.feature_names if name not in place]
-        if missing and table.absent_is_zero:
+        if table.absent_is_zero and not set(self.feature_names) <= set(place):
             X = sp.hstack([table.X, sp.csr_matrix((table.X.shape[0], 1))], format="csr")
             return self._scaled(X[:, [place.get(name, len(place)) for name in self.feature_names]])
+        missing = [name for name in self.used_features() if name not in place]
         if missing:
             raise InvalidInputError(
-                f"the data lack the column {missing[0]!r}, which the model uses; they have {', '.join(place)}."
+                f"the data lack the column {missing[0]!r}, which the model uses; the model needs {', '.join(self.used_columns())}."
             )
-        return self._scaled(table.X[:, [place[name] for name in self.feature_names]])
+        present = [name for name in self.feature_names if name in place]
+        if len(present) == len(self.feature_names):
+            return self._scaled(table.X[:, [place[name] for name in present]])
+        X = np.zeros((table.X.shape[0], len(self.feature_names)))
+        X[:, [self.feature_names.index(name) for name in present]] = table.X[:, [place[name] for name in present]]
+        return self._scaled(X)
 
     def _scaled(self, X: Any) -> Any:
         return X if self.mean is None else (X - self.mean) / self.scale
@@ -108,11 +135,22 @@ class FittedTable:
         return {**{name: float(weight) for name, weight in zip(self.feature_names, w, strict=True)}, "(offset)": b}
 
     def sentence(self, table: Table) -> str | None:
-        """A linear rule in words, in the file's own units, with the decisions of `table`; None when it is not linear."""
+        """A linear or polyhedral rule in words, in the file's own units, with the decisions of `table`; None for other rules."""
         rule = self.rule()
         if rule is None:
-            return None
+            return self._faces(table)
         *weights, offset = rule.values()
         readable_rule = readable(np.array(weights), offset, table.X, self.feature_names)
-        negative = self.estimator.classes_[0] if self.classes is None else self.classes[0]
-        return readable_rule.sentence(self.positive, negative)
+        return readable_rule.sentence(self.positive, self.negative)
+
+    def _faces(self, table: Table) -> str | None:
+        """A polyhedral rule in words: v.z <= g on standardised columns z is (v / scale).x <= g + (v / scale).mean in the file's units."""
+        reading = self.estimator.result_.reading
+        if reading is None or not isinstance(reading.rule, Polyhedron):
+            return None
+        v, g = np.asarray(reading.values["v"]), np.asarray(reading.values["g"])
+        if self.mean is not None and self.scale is not None:
+            v = v / self.scale
+            g = g + v @ self.mean
+        data = check_data(table.X, table.labels, feature_names=self.feature_names, pos_label=self.positive)
+        return reading.rule.sentence({"v": v, "g": g}, data)

@@ -11,13 +11,21 @@ import numpy as np
 import typer
 from rich.table import Table as Grid
 
+from ..arrays import Array
+from ..errors import InvalidInputError
 from ..modelling.model import Model
 from ..modelling.program import Program
+from ..views.text_table import text_table
 from .options import JsonOption, LabelledData, ModelOption, ProofOption, SideConstraints, SolverOption, TimeOption
 from .output import as_json, check_writable, exit_code, out, result_as_json
 
 TANGENT_SECONDS = 10.0
 """Seconds in which tangents of a smooth loss are collected before its outer approximation is written."""
+
+ZERO = 1e-9
+"""Values up to this size are zero within the tolerances of every solver, and are not printed."""
+MOST_SHOWN = 60
+"""Columns that `solve` prints: about a screen or two."""
 
 
 def demo(
@@ -88,13 +96,30 @@ def solve(
     as_json_: JsonOption = False,
 ) -> None:
     """Solve an LP or MPS file."""
-    from ..files import read
+    from ..files import read_with_names
     from ..solving.driver import solve as run_solve
 
-    program = read(file)
+    if not file.is_file():
+        raise InvalidInputError(f"there is no file {str(file)!r}.")
+    program, names = read_with_names(file)
     result = run_solve(program, solver, time_limit=time_limit, progress=sys.stderr.isatty() and not as_json_)
-    print(json.dumps(result_as_json(result)) if as_json_ else f"{program}\n{result}")
+    if as_json_:
+        print(json.dumps(result_as_json(result)))
+    else:
+        print(f"{program}\n{result}")
+        if result.has_point:
+            print(f"\n{nonzeros(names, program.join(result.values))}")
     raise typer.Exit(exit_code(result, require_proof))
+
+
+def nonzeros(names: list[str], x: Array) -> str:
+    """The columns that are not zero at the point x, by name, aligned; the first of them when there are many."""
+    found = np.flatnonzero(np.abs(x) > ZERO)
+    if not len(found):
+        return "all columns are zero"
+    lines = [[names[j], f"{x[j]:.10g}"] for j in found[:MOST_SHOWN]]
+    more = f"\n... and {len(found) - MOST_SHOWN} more; --json has all" if len(found) > MOST_SHOWN else ""
+    return text_table([f"{len(found)} of {len(x)} columns are not zero", "value"], lines, right=[1]) + more
 
 
 def export(

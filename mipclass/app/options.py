@@ -7,6 +7,7 @@ options that typer reads from a signature.
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, ReadError
 
 if TYPE_CHECKING:
     from .tables import Table
@@ -51,6 +52,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 ProofOption = Annotated[bool, typer.Option("--require-proof", help="Exit with code 3 unless the answer is proven.")]
 FprOption = Annotated[float | None, typer.Option(help="Largest false-positive rate.")]
 FeaturesOption = Annotated[int | None, typer.Option(help="Most features used.")]
+IgnoreOption = Annotated[
+    list[str] | None, typer.Option(help="A column to leave out, such as an identifier or a name; may be repeated.")
+]
 IntegerOption = Annotated[bool, typer.Option("--integer", help="Whole-number weights in -5..5 (a scorecard).")]
 
 PointsOption = Annotated[
@@ -66,12 +70,43 @@ class LabelledData:
     target: TargetOption = None
     positive: PositiveOption = None
     one_hot: OneHotOption = False
+    ignore: IgnoreOption = None
+
+    def words(self) -> str:
+        """The file and its options as they were typed, for a command that goes on with them."""
+        words = [str(self.data)]
+        words += [] if self.target is None else ["--target", self.target]
+        words += [] if self.positive is None else ["--positive", self.positive]
+        words += ["--one-hot"] if self.one_hot else []
+        words += [word for column in self.ignore or () for word in ("--ignore", column)]
+        return shlex.join(words)
 
     def table(self) -> Table:
         """The file as a table whose positive class is the one that was asked for."""
         from .tables import read_table
 
-        return read_table(self.data, self.target, one_hot=self.one_hot).with_positive(self.positive)
+        if self.target is None:
+            self._check_target()
+        table = read_table(self.data, self.target, ignore=self.ignore or (), one_hot=self.one_hot)
+        return table.with_positive(self.positive)
+
+    def _check_target(self) -> None:
+        """Name the columns that could be the target, unless the file carries its labels."""
+        from .tables import label_candidates, read_table
+
+        try:
+            candidates = label_candidates(self.data)
+        except ReadError:
+            candidates = []
+        if candidates:
+            raise InvalidInputError(
+                f"name the label column of {self.data.name} with --target. Columns with exactly two values: {', '.join(candidates)}; "
+                f"e.g. --target {shlex.quote(candidates[-1])}."
+            )
+        if read_table(self.data, one_hot=True).y is None:
+            raise InvalidInputError(
+                f"name the label column of {self.data.name} with --target; no column holds exactly two values, which a target needs."
+            )
 
     def labelled_table(self) -> Table:
         """The table; InvalidInputError when it has no labels."""

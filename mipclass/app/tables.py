@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+import shlex
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,10 @@ class Table:
         """The labels as the file has them."""
         return self.y if self.y is None or self.classes is None else np.array(self.classes)[self.y]
 
+    def of_rows(self, rows: NDArray[Any]) -> Table:
+        """The table of these rows alone."""
+        return replace(self, X=self.X[rows], y=None if self.y is None else self.y[rows])
+
     def with_positive(self, label: str | None) -> Table:
         """The same table with y = 1 for the rows of that label and 0 for the others; None changes nothing."""
         if label is None or self.y is None:
@@ -69,36 +74,57 @@ def read_table(
     path: str | Path,
     target: str | None = None,
     *,
-    ignore: str | None = None,
+    ignore: Collection[str] = (),
+    only: Collection[str] | None = None,
     one_hot: bool = False,
     categories: Categories | None = None,
 ) -> Table:
     """Read a data file by its ending: .csv/.tsv/.txt, .parquet, .svm/.libsvm.
 
     target : name of the label column (LIBSVM files carry their labels and need none).
-    ignore : a column to leave out if it is there, such as the label column of data to predict.
+    ignore : columns to leave out, such as identifiers and names; each has to be there.
+    only : the columns to read as features where they are there, such as those that a model uses; others may hold anything.
     one_hot : whether columns with text become columns of 0 and 1, one for each value but the first in sort order.
     categories : the text columns and values of an earlier table; others are refused.
     """
-    encode = _Encoding(categories or {}, one_hot)
     path = Path(path)
+    if _is_libsvm(path):
+        if ignore:
+            raise ReadError(f"{path.name}: the columns of a LIBSVM file have no names; leave --ignore out.")
+        return _from_libsvm(path)
+    return _split(path.name, _columns(path), target, _Choice(ignore, only), _Encoding(categories or {}, one_hot))
+
+
+def label_candidates(path: str | Path) -> list[str]:
+    """The columns with exactly two different values, each of which could be the target; none for LIBSVM, which carries its labels."""
+    path = Path(path)
+    if _is_libsvm(path):
+        return []
+    return [name for name, values in _columns(path).items() if len({str(value) for value in values}) == 2]
+
+
+def _is_libsvm(path: Path) -> bool:
+    """Whether the file is of that kind; refuses a file that is missing or too large."""
     if not path.is_file():
         raise ReadError(f"there is no file {str(path)!r}.")
     if path.stat().st_size > MAX_BYTES:
         raise ReadError(
             f"{path.name} is larger than {MAX_BYTES // 2**20} MiB; load it in Python and pass arrays instead."
         )
+    return path.suffix.lower() in (".svm", ".libsvm", ".svmlight")
+
+
+def _columns(path: Path) -> dict[str, list[Any]]:
+    """The columns by name, as the file holds them."""
     ending = path.suffix.lower()
     if ending in (".csv", ".tsv", ".txt"):
-        return _from_csv(path, target, ignore, encode)
+        return _csv_columns(path)
     if ending == ".parquet":
-        return _from_parquet(path, target, ignore, encode)
-    if ending in (".svm", ".libsvm", ".svmlight"):
-        return _from_libsvm(path)
+        return _parquet_columns(path)
     raise ReadError(f"{path.name}: unknown ending {ending!r}; .csv, .tsv, .txt, .parquet, .svm and .libsvm are read.")
 
 
-def _from_csv(path: Path, target: str | None, ignore: str | None, encode: _Encoding) -> Table:
+def _csv_columns(path: Path) -> dict[str, list[Any]]:
     try:
         text = path.read_text(encoding="utf-8-sig")  # -sig: spreadsheets like to write a byte-order mark
     except UnicodeDecodeError as err:
@@ -124,11 +150,10 @@ def _from_csv(path: Path, target: str | None, ignore: str | None, encode: _Encod
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
             raise ReadError(f"{path.name}, line {number}: {len(row)} values for {len(header)} columns.")
-    columns = {name: [row[j].strip() for row in rows[1:]] for j, name in enumerate(header)}
-    return _split(path.name, columns, target, ignore, encode)
+    return {name: [row[j].strip() for row in rows[1:]] for j, name in enumerate(header)}
 
 
-def _from_parquet(path: Path, target: str | None, ignore: str | None, encode: _Encoding) -> Table:
+def _parquet_columns(path: Path) -> dict[str, list[Any]]:
     try:
         import pandas as pd
     except ImportError as err:
@@ -137,7 +162,7 @@ def _from_parquet(path: Path, target: str | None, ignore: str | None, encode: _E
         frame = pd.read_parquet(path)
     except Exception as err:
         raise ReadError(f"{path.name} cannot be read as Parquet: {err}") from err
-    return _split(path.name, {str(name): frame[name].tolist() for name in frame.columns}, target, ignore, encode)
+    return {str(name): frame[name].tolist() for name in frame.columns}
 
 
 def _from_libsvm(path: Path) -> Table:
@@ -172,7 +197,7 @@ class _Encoding:
         found = self.known.get(column) or tuple(sorted(set(texts)))
         if len(found) > MOST_CATEGORIES:
             raise ReadError(
-                f"{file}: column {column!r} holds {len(found)} different texts, more than {MOST_CATEGORIES}; leave it out or group them."
+                f"{file}: column {column!r} holds {len(found)} different texts, more than {MOST_CATEGORIES}; leave it out with --ignore {_quoted(column)} or group them."
             )
         for line, text in enumerate(texts, start=2):
             if text not in found:
@@ -183,23 +208,42 @@ class _Encoding:
         return {f"{column}={one}": np.array([float(text == one) for text in texts]) for one in found[1:]}
 
 
-def _split(
-    name: str, columns: dict[str, list[Any]], target: str | None, ignore: str | None, encode: _Encoding
-) -> Table:
+class _Choice(NamedTuple):
+    """Which columns are features: all but those ignored, or those of `only` that are there."""
+
+    ignore: Collection[str]
+    only: Collection[str] | None
+
+    def features(self, file: str, columns: Mapping[str, Any], target: str | None) -> list[str]:
+        """The names of the features, in the order of the file."""
+        unknown = [name for name in self.ignore if name not in columns]
+        if unknown:
+            raise ReadError(f"{file} has no column {unknown[0]!r} to ignore; it has {', '.join(columns)}.")
+        if target is not None and target in self.ignore:
+            raise ReadError(f"--ignore names the target {target!r}; leave one of the two out.")
+        if self.only is not None:
+            return [name for name in columns if name in self.only]
+        features = [name for name in columns if name != target and name not in self.ignore]
+        if not features:
+            left = "" if not self.ignore else " and those ignored"
+            raise ReadError(f"{file} has no column besides the target{left}; at least one feature is needed.")
+        return features
+
+
+def _split(name: str, columns: dict[str, list[Any]], target: str | None, choice: _Choice, encode: _Encoding) -> Table:
     if target is not None and target not in columns:
         raise ReadError(
             f"{name} has no column {target!r}; it has {', '.join(columns)}. Name the label column with --target."
         )
-    features = [column for column in columns if column not in (target, ignore)]
-    if not features:
-        raise ReadError(f"{name} has no column besides the target; at least one feature is needed.")
     numbers: dict[str, NDArray[np.float64]] = {}
-    for column in features:
+    for column in choice.features(name, columns, target):
         numbers |= encode.columns(name, column, columns[column])
-    if not numbers:
+    if not numbers and choice.only is None:
         raise ReadError(f"{name} has no column that tells rows apart; at least one feature is needed.")
     y = None if target is None else _labels(name, target, columns[target])
-    return Table(np.column_stack(list(numbers.values())), y, tuple(numbers), target, categories=encode.used)
+    n = len(next(iter(columns.values())))
+    X = np.column_stack([np.empty((n, 0)), *numbers.values()])
+    return Table(X, y, tuple(numbers), target, categories=encode.used)
 
 
 def _numbers(name: str, column: str, values: list[Any]) -> NDArray[np.float64]:
@@ -207,10 +251,15 @@ def _numbers(name: str, column: str, values: list[Any]) -> NDArray[np.float64]:
         if not _is_number(value):
             what = "is missing" if value in (None, "") else f"holds {value!r}, which is not a finite number"
             raise ReadError(
-                f"{name}, line {line}: column {column!r} {what}. Impute missing values and encode text "
-                "(--one-hot makes a column of 0/1 for each category) first."
+                f"{name}, line {line}: column {column!r} {what}. Impute missing values first; encode text with --one-hot (a column of "
+                f"0 and 1 for each value), or leave the column out with --ignore {_quoted(column)}."
             )
     return np.array([float(value) for value in values])
+
+
+def _quoted(column: str) -> str:
+    """The name as a shell takes it."""
+    return shlex.quote(column)
 
 
 def _labels(name: str, target: str, values: list[Any]) -> NDArray[Any]:

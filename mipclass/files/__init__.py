@@ -49,6 +49,11 @@ def read(path: str | Path) -> Program:
     A file written by `Program.write` comes back bit for bit (in big-M form if that was written). A file that maximises is
     negated. What a Program cannot hold is refused with a ReadError that names it.
     """
+    return read_with_names(path)[0]
+
+
+def read_with_names(path: str | Path) -> tuple[Program, list[str]]:
+    """The program, and the name of each column: the one in the file, or block and label where the .names.json says them."""
     from .lp_reader import read_lp
     from .mps_reader import read_mps
     from .parsed import to_program
@@ -68,7 +73,9 @@ def read(path: str | Path) -> Program:
         raise ReadError(f"{path} holds no valid program: {err}") from err
     for remark in parsed.remarks:
         warn(f"{path.name}: {remark}")
-    return restore(program, parsed.columns[: program.n_columns], parsed.rows, sidecar_path(path))
+    in_file = parsed.columns[: program.n_columns]
+    restored = restore(program, in_file, parsed.rows, sidecar_path(path))
+    return restored, list(in_file) if restored is program else list(restored.column_names())
 
 
 def _kind(path: Path) -> str:

@@ -4,7 +4,7 @@
 
 Rounding w moves every score. The rounded rule is kept when the scores of the points called positive still lie above those
 of the others, and the gap between them is not much narrower, relative to the range of all scores; t is then any number in
-that gap, and the shortest one near its middle is taken. Rules of whole numbers are shown as they are.
+that gap, and the shortest one near its middle is taken. Whole weights are shown as they are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..arrays import Array, Mask
 MOST_DIGITS = 17  # significant decimal digits that tell every float64 from its neighbours
 KEPT_GAP = 0.5  # share of the gap between the two groups of scores that rounding and dropping have to leave
 MIDDLE = 0.25  # the threshold stays this share of the gap away from either end
-WHOLE_UP_TO = 1000.0  # a rule of whole numbers up to this size is a scorecard, which is shown as it is
+WHOLE_UP_TO = 1000.0  # whole weights up to this size are those of a scorecard, which are shown as they are
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,10 @@ class ReadableRule:
     features: tuple[str, ...]
 
     def condition(self) -> str:
-        """The inequality as text, e.g. `petal width > 1.7`; "always" or "never" when no weight is left."""
+        """The inequality as text, e.g. `petal width > 1.7`; "always" or "never" when no weight is left.
+
+        It is turned round, from > to <, when most of its weights are negative.
+        """
         used = np.flatnonzero(self.w)
         if len(used) == 0:
             return "always" if self.threshold < 0 else "never"
@@ -40,8 +43,10 @@ class ReadableRule:
             j = int(used[0])
             sign = ">" if self.w[j] > 0 else "<"
             return f"{self.features[j]} {sign} {_shortest(self.threshold / self.w[j])}"
-        parts = [_term(float(self.w[j]), self.features[j], first=k == 0) for k, j in enumerate(used)]
-        return f"{' '.join(parts)} > {_shortest(self.threshold)}"
+        is_falling = np.count_nonzero(self.w < 0) > np.count_nonzero(self.w > 0)
+        way, sign = (-1.0, "<") if is_falling else (1.0, ">")
+        parts = [_term(way * float(self.w[j]), self.features[j], first=k == 0) for k, j in enumerate(used)]
+        return f"{' '.join(parts)} {sign} {_shortest(way * self.threshold)}"
 
     def sentence(self, positive: Any, negative: Any) -> str:
         """What is predicted when, e.g. `1 if petal width > 1.7, else 0`."""
@@ -57,12 +62,15 @@ def readable(w: Array, b: float, X: Any, features: Sequence[str], *, free_offset
     X : (n, d) dense or sparse.     free_offset : whether the threshold may move inside the gap between the two groups.
     """
     w, names = np.asarray(w, dtype=np.float64), tuple(features)
-    if _is_whole(w, b) or not np.any(w):
+    if (_is_whole(w) and float(b).is_integer()) or not np.any(w):
         return ReadableRule(w, -b, names)
     scores = np.asarray(X @ w).ravel()
     positive = scores + b > 0
     if free_offset and (positive.all() or not positive.any()):
         return ReadableRule(np.zeros_like(w), -1.0 if positive.all() else 1.0, names)
+    if _is_whole(w):
+        threshold = _short_between(*_Search(X, positive, -b, free_offset).ends(scores)) if free_offset else -b
+        return ReadableRule(w, threshold if np.array_equal(scores > threshold, positive) else -b, names)
     largest = float(np.abs(w).max())
     search = _Search(X, positive, -b / largest, free_offset)
     for shorter in (search.drop(w / largest), w / largest):
@@ -137,9 +145,8 @@ def _spread(X: Any) -> Array:
     return np.asarray(np.ptp(X, axis=0))
 
 
-def _is_whole(w: Array, b: float) -> bool:
-    everything = np.append(w, b)
-    return bool(np.all(everything == np.round(everything)) and np.abs(everything).max() <= WHOLE_UP_TO)
+def _is_whole(w: Array) -> bool:
+    return bool(np.all(w == np.round(w)) and np.abs(w).max(initial=0.0) <= WHOLE_UP_TO)
 
 
 def _shortest(value: float) -> str:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidInputError
-from .axes import INKS, TINTS, axes_of
+from .axes import axes_of
+from .style import INKS, TINTS
 
 _MARKERS = ("s", "o")
 
@@ -51,10 +52,21 @@ class DecisionRegionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 300, margin: float = 0.08, ax: Any = None
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        grid_resolution: int = 300,
+        margin: float = 0.08,
+        names: tuple[str, str] | None = None,
+        ax: Any = None,
     ) -> DecisionRegionDisplay:
-        """Draw a fitted classifier with a decision function over two features, with the points (X, y)."""
-        names = tuple(map(str, getattr(X, "columns", ("x0", "x1"))))
+        """Draw a fitted classifier with a decision function over two features, with the points (X, y).
+
+        names : of the two axes; by default those of the columns of X.
+        """
+        known = list(map(str, getattr(X, "columns", ("x0", "x1"))))
         points, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
         if points.ndim != 2 or points.shape[1] != 2:
             raise InvalidInputError(
@@ -79,7 +91,7 @@ class DecisionRegionDisplay:
             classes=np.asarray(estimator.classes_),
             hyperplanes=hyperplanes,
             offsets=offsets,
-            names=(names[0], names[1]),
+            names=names or (known[0], known[1]),
         )
         return display.plot(ax=ax)
 

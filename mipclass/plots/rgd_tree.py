@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
-from .axes import INKS, axes_of
+from .axes import axes_of
+from .style import INKS
 
 
 class RGDTreeDisplay:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..analysis.score_card import ScoreCard
 from ..errors import InvalidInputError
-from .axes import INKS, TINTS
+from .style import INKS, TINTS
 
 FIGURE_SIZE = (10.0, 4.2)
 """Inches: two panels side by side."""

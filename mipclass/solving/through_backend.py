@@ -18,6 +18,7 @@ from ..reductions.base import Answer, Receipt
 from ..reductions.chain import road_to
 from ..reductions.hooks_along import hooks_along
 from .capabilities import solvers
+from .centred import centred
 from .objective_unit import solve_in_units
 from .own_process import settle_convexity, solution_of
 
@@ -53,7 +54,7 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
         found, unit = solve(reduced, run, start), 1.0
     else:
         found, unit = solve_in_units(solve, reduced, run, start)
-    return _outcome(problem, program, _brought_back(found, receipt), run.gap, min(1.0, unit))
+    return _outcome(problem, program, _brought_back(found, receipt), run, min(1.0, unit))
 
 
 def _smooth(problem: Model, backend: Backend, run: Run) -> Outcome:
@@ -83,7 +84,7 @@ def _brought_back(solution: Solution, receipt: Receipt) -> Solution:
     )
 
 
-def _outcome(problem: Problem, program: Program, solution: Solution, gap: float, unit: float) -> Outcome:
+def _outcome(problem: Problem, program: Program, solution: Solution, run: Run, unit: float) -> Outcome:
     """What the solution is worth; `unit` is the size below which objectives count as zero."""
     x = solution.x
     bound = None if solution.bound is None else program.round_bound(solution.bound)
@@ -96,7 +97,7 @@ def _outcome(problem: Problem, program: Program, solution: Solution, gap: float,
         decided = solution.status in (Status.INFEASIBLE, Status.UNBOUNDED) and "unconfirmed" not in solution.extra
         claim: Claim = "proven" if decided else "none"
         return _as_outcome(solution, claim, None, None, bound, extra, unit)
-    values = problem.decode(x)
+    values = centred(problem, problem.decode(x), run)
     objective = float(solution.objective) if solution.objective is not None else program.objective(x)
     claim = "proven" if solution.status is Status.OPTIMAL else "heuristic"
     recounted = problem.recount(values)
@@ -114,7 +115,7 @@ def _outcome(problem: Problem, program: Program, solution: Solution, gap: float,
         objective = recounted
         bound = None if bound is None else min(bound, objective)
     left = relative_gap(objective, bound, unit)
-    if gap > 0 and left is not None and left > RECOUNT_TOLERANCE:
+    if run.gap > 0 and left is not None and left > RECOUNT_TOLERANCE:
         claim = "heuristic"  # good enough by the caller's own gap, which is no proof of optimality
     return _as_outcome(solution, claim, values, objective, bound, extra, unit)
 
