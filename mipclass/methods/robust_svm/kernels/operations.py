@@ -13,6 +13,7 @@ from numba.extending import overload
 
 from ....arrays import Array
 from ....numeric.cholesky_update import dot, solve_lower, solve_upper
+from ....numeric.vectors import set_multiple
 from .active_set import DEPENDENT, ActiveSet, append_points, append_row
 from .compiled import inner_kernel
 from .legs import Leg, Motion, put_rates_of_levels
@@ -95,7 +96,7 @@ def rates_rows(
     solve_lower(U, k, da)
     solve_upper(U, k, da)
     mass = total_mass(active_set, da, operator.root, driven)
-    dw[:] = leg.drive
+    set_multiple(dw, 1.0, leg.drive)
     add_rows(Z, rows, active, da, k, dw)
     # One step of refinement: da solves a least-squares problem whose conditioning the normal equations square.
     rest = np.empty(k)
@@ -133,7 +134,7 @@ def rates_gram(
         da[c] = wanted[c] - drive[active[c]]
     solve_lower(U, k, da)
     solve_upper(U, k, da)
-    dm[:] = drive
+    set_multiple(dm, 1.0, drive)
     combine_rows(operator.matrix, active, da, k, dm)
     for c in range(k):
         dm[active[c]] = wanted[c]

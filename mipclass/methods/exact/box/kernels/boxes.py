@@ -42,8 +42,9 @@ def new_scratch(n: int, r: int) -> Scratch:
 @njit(cache=True)
 def copy_box(boxes: Boxes, number: int, c: Array, h: Array) -> None:
     """Centre and half-widths of one of the boxes."""
-    c[:] = boxes.centre[number]
-    h[:] = boxes.half[number]
+    # A loop, since numba compiles an assignment of arrays together with all of its error messages.
+    for j in range(c.shape[0]):
+        c[j], h[j] = boxes.centre[number, j], boxes.half[number, j]
 
 
 @njit(cache=True)
