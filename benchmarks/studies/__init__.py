@@ -21,6 +21,10 @@ STUDIES = {
         "benchmarks.studies.general.solvers",
         "General solvers through mipclass against calling them by hand or through CVXPY: dense QPs and convex MIQPs.",
     ),
+    "hard_margin": StudyEntry(
+        "benchmarks.studies.hard_margin.proofs",
+        "Proven hard-margin loss on published instances (Santana et al., 2025): ours, HiGHS and SCIP in the same time; gaps of heuristics.",
+    ),
     "model_building": StudyEntry(
         "benchmarks.studies.general.model_building",
         "Building one model and loading it into HiGHS, and writing it to a file: mipclass against what one could use instead.",

@@ -47,7 +47,7 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "hulls" or "directions"."""
+        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "hulls", "directions" or "subsystems"."""
         return str(self.content["lower"]["kind"])
 
     def to_json(self) -> str:
@@ -157,20 +157,21 @@ class MarginStatement:
         return {"kind": "maximum margin", "coefficient": self.coefficient.hex(), "intercept": self.intercept}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HardMarginStatement:
-    """The hard-margin problem that a certificate is about: minimise coefficient |w|^2 + cost (number of points with y (w.x + b) < 1)."""
+    """The hard-margin problem that a certificate is about: minimise coefficient |w|^2 + the costs of the points with y (w.x + b) < 1."""
 
     coefficient: float
-    cost: float
+    costs: Array
+    intercept: bool = True
 
     def content(self) -> dict[str, Any]:
         """The entry "problem" of a certificate."""
         return {
             "kind": "hard margin",
             "coefficient": self.coefficient.hex(),
-            "cost": self.cost.hex(),
-            "intercept": True,
+            "costs": floats(self.costs),
+            "intercept": self.intercept,
         }
 
 

@@ -1,4 +1,6 @@
-"""Checks a proof of the hard-margin loss: a |w|^2 + C (number of points with y (w.x + b) < 1) is nowhere below the bound B.
+"""Checks a proof of the hard-margin loss: a |w|^2 + the costs of the points with y (w.x + b) < 1 is nowhere below the bound B.
+
+Trees over points are checked in `subsystems`; here is the proof over boxes of directions, where b is free and every point costs C.
 
 1. The rule w = 0 gets one class wrong at least: C min(n+, n-) must reach B. Every other w is a positive multiple of some u / s with u on a
    face of the cube |u|_max = 1; s_k = 2^exponent_k. The tree halves the faces into boxes.
@@ -23,6 +25,7 @@ from typing import Any
 from .arithmetic import Rejected, field, rational, rationals, unpack, whole_list
 from .patience import look
 from .problem import read_data
+from .subsystems import Clouds, check_point_tree
 
 GRID, ROOT_BITS, LEAF = 44, 60, 255
 """Binary digits of boxes, binary digits of rounded roots, and the byte of a leaf."""
@@ -53,38 +56,59 @@ def check_hard_margin(content: Any, X: Any, y: Any) -> tuple[Fraction, Fraction,
     matrix, signs = read_data(content, X, y)
     statement = field(content, "problem", "problem")
     a = rational(field(statement, "coefficient", "problem"), "problem, coefficient")
-    C = rational(field(statement, "cost", "problem"), "problem, cost")
-    if a <= 0 or C <= 0 or field(statement, "intercept", "problem") is not True:
-        raise Rejected("problem", "the coefficient and the cost must be positive, and the offset free")
+    costs = rationals(field(statement, "costs", "problem"), len(matrix), "problem, costs")
+    intercept = field(statement, "intercept", "problem")
+    if a <= 0 or min(costs) <= 0 or intercept not in (True, False):
+        raise Rejected("problem", "the coefficient and the costs must be positive, and the offset free or absent")
     exact = [[Fraction(value) for value in row] for row in matrix.tolist()]
-    upper = _cost(field(content, "upper", "upper"), exact, signs, a, C)
+    upper = _cost(field(content, "upper", "upper"), exact, signs, a, costs, intercept)
     lower = field(content, "lower", "lower")
-    if field(lower, "kind", "lower") != "directions":
-        raise Rejected("lower", "a hard-margin loss is proven by boxes of directions")
     bound = rational(field(lower, "bound", "lower"), "lower, bound")
     if bound > upper:
         raise Rejected("lower", "the bound exceeds the cost of the certificate's own rule")
+    clouds = _clouds(exact, [int(sign) for sign in signs], costs, intercept)
+    kind = field(lower, "kind", "lower")
+    if kind == "subsystems":
+        return bound, upper, check_point_tree(lower, clouds, a, bound)
+    if kind != "directions":
+        raise Rejected("lower", "a hard-margin loss is proven by boxes of directions or by subsystems of points")
+    if not intercept or min(costs) != max(costs):
+        raise Rejected("lower", "boxes of directions prove problems with a free offset and equal costs")
     exponents = whole_list(field(lower, "exponents", "lower"), "lower, exponents")
     if len(exponents) != matrix.shape[1] or any(abs(e) > 1100 for e in exponents):
         raise Rejected("lower, exponents", "expected one exponent of a float64 per feature")
-    digits = max((value.denominator.bit_length() - 1 for row in exact for value in row), default=0)
-    whole = [[int(value * 2**digits) for value in row] for row in exact]
-    positives, negatives = ([row for row, s in zip(whole, signs, strict=True) if s == sign] for sign in (1, -1))
-    if bound > C * min(len(positives), len(negatives)):
+    positives, negatives = clouds.positives, clouds.negatives
+    if bound > costs[0] * min(len(positives), len(negatives)):
         raise Rejected("lower", "the rule w = 0 costs less than the bound")
-    problem = _Problem(a, C, bound, positives, negatives, digits, [max(exponents) - e for e in exponents])
+    shifts = [max(exponents) - e for e in exponents]
+    problem = _Problem(a, costs[0], bound, positives, negatives, clouds.digits, shifts)
     return bound, upper, _check_tree(lower, problem)
 
 
-def _cost(upper: Any, exact: list[list[Fraction]], signs: Any, a: Fraction, C: Fraction) -> Fraction:
-    """The exact cost of the certificate's rule, which must not exceed the claim; the claim is returned."""
+def _clouds(exact: list[list[Fraction]], signs: list[int], costs: list[Fraction], intercept: bool) -> Clouds:
+    """Positives and negatives in whole numbers; without an offset the points times their labels, and the origin."""
+    digits = max((value.denominator.bit_length() - 1 for row in exact for value in row), default=0)
+    whole = [[int(value * 2**digits) for value in row] for row in exact]
+    if not intercept:
+        signed = [[sign * value for value in row] for row, sign in zip(whole, signs, strict=True)]
+        return Clouds(signed, [[0] * len(whole[0])], digits, costs, 1)
+    order = [[i for i, sign in enumerate(signs) if sign == which] for which in (1, -1)]
+    positives, negatives = ([whole[i] for i in indices] for indices in order)
+    return Clouds(positives, negatives, digits, [costs[i] for indices in order for i in indices], 2)
+
+
+def _cost(
+    upper: Any, exact: list[list[Fraction]], signs: Any, a: Fraction, costs: list[Fraction], intercept: bool
+) -> Fraction:
+    """The exact cost of the certificate's rule, which must equal the claim; the claim is returned."""
     w = rationals(field(upper, "w", "upper"), len(exact[0]), "upper, w")
     b = rational(field(upper, "b", "upper"), "upper, b")
-    errors = 0
-    for row, sign in zip(exact, signs, strict=True):
+    if b and not intercept:
+        raise Rejected("upper", "the rule has an offset, and the problem has none")
+    reached = a * sum((v * v for v in w), Fraction(0))
+    for row, sign, cost in zip(exact, signs, costs, strict=True):
         look()
-        errors += int(sign) * sum((v * x for v, x in zip(w, row, strict=True)), b) < 1
-    reached = a * sum((v * v for v in w), Fraction(0)) + C * errors
+        reached += cost * (int(sign) * sum((v * x for v, x in zip(w, row, strict=True)), b) < 1)
     claimed = rational(field(upper, "loss", "upper"), "upper, loss")
     if claimed != reached:
         raise Rejected("upper", f"the rule's exact cost is {float(reached):.17g}, not {float(claimed):.17g}")

@@ -20,7 +20,7 @@ from ..models.outlier_svm import HardMargin
 from ..models.penalties import L2
 from ..models.rules import Linear
 from ..models.zero_one_loss import ZeroOne
-from .arithmetic import Rejected, field, rational
+from .arithmetic import Rejected, field, rational, rationals
 from .patience import look
 from .problem import Row, StatedProblem, read_statement
 from .wording import differences
@@ -76,19 +76,20 @@ def check_states_margin(content: Any, model: Model) -> None:
 
 
 def check_states_hard_margin(content: Any, model: Model) -> None:
-    """Rejected unless the certificate is about  coefficient |w|^2 + cost (points with y (w.x + b) < 1), as the model is."""
+    """Rejected unless the certificate is about  coefficient |w|^2 + the costs of the points with y (w.x + b) < 1, as the model is."""
     penalty = [factor for factor, term in model.terms if isinstance(term, L2)]
     losses = [(factor, term) for factor, term in model.terms if isinstance(term, ZeroOne)]
-    if len(penalty) != 1 or len(losses) != 1 or len(model.terms) != 2 or model.constraints or not _intercept(model):
-        raise Rejected("problem", "the model does not minimise L2() and a 0-1 loss alone, with a free offset")
+    if len(penalty) != 1 or len(losses) != 1 or len(model.terms) != 2 or model.constraints:
+        raise Rejected("problem", "the model does not minimise L2() and a 0-1 loss alone")
     [(factor, loss)] = losses
-    costs = {float(factor * weight) for weight in model.weights}
-    if loss.margin != 1 or loss.on != "all" or len(costs) != 1:
-        raise Rejected("problem", "the model's 0-1 loss must have margin 1 and equal weights for all points")
+    if loss.margin != 1 or loss.on != "all":
+        raise Rejected("problem", "the model's 0-1 loss must have margin 1 and count all points")
     statement = field(content, "problem", "problem")
     coefficient = rational(field(statement, "coefficient", "problem"), "problem, coefficient")
-    cost = rational(field(statement, "cost", "problem"), "problem, cost")
-    if coefficient != Fraction(float(penalty[0])) or cost != Fraction(costs.pop()):
+    costs = rationals(field(statement, "costs", "problem"), model.data.n, "problem, costs")
+    asked = [Fraction(float(factor * weight)) for weight in model.weights]
+    offset = field(statement, "intercept", "problem")
+    if coefficient != Fraction(float(penalty[0])) or costs != asked or offset is not _intercept(model):
         raise Rejected("problem", OTHER)
 
 

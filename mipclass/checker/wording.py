@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import Any
 
 from .arithmetic import field as entry
-from .arithmetic import rational
+from .arithmetic import rational, rationals
 from .problem import Row, StatedProblem, read_statement
 from .scope import relative_margin, scope_in_words
 
-_KNOWN = {"kind", "coefficient", "cost", "intercept", "margin", "costs", "limits", "rows"}
+_KNOWN = {"kind", "coefficient", "intercept", "margin", "costs", "limits", "rows"}
 MOST_SHOWN = 5
 """Limits and rows that are spelled out in words; `as_dict` has all of them."""
 LONGEST = 200
@@ -90,10 +90,9 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
         return AboutProblem(MAXIMUM_MARGIN, n, d, positive, 1, offset, scope=scope, further=further)
     if statement.get("kind") == HARD_MARGIN:
         coefficient = rational(entry(statement, "coefficient", "problem"), "problem, coefficient")
-        cost = rational(entry(statement, "cost", "problem"), "problem, cost")
-        scope = (
-            f"every rule (w, b); the loss is {_show(coefficient)} |w|^2 + {_show(cost)} (points with y (w.x + b) < 1)"
-        )
+        costs = rationals(entry(statement, "costs", "problem"), n, "problem, costs")
+        of_points = f"{_show(costs[0])} (points" if min(costs) == max(costs) else "(the costs of the points"
+        scope = f"every rule (w, b); the loss is {_show(coefficient)} |w|^2 + {of_points} with y (w.x + b) < 1)"
         return AboutProblem(HARD_MARGIN, n, d, positive, 1, offset, scope=scope, further=further)
     stated = read_statement(content, n, d)
     return AboutProblem(

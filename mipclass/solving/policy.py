@@ -53,11 +53,11 @@ FEWEST_BOXES, MOST_BOXES = 10, 5_000
 MOST_ENUMERATED = 1_000_000_000
 """Pencils x points x coordinates that `pcs` goes through in about a second."""
 
-MOST_DIRECTIONS = 7
-"""Features up to which the hard-margin loss goes to `directions`: with more, its boxes multiply and a MIQP solver's bound is better."""
+MOST_DIRECTIONS = 6
+"""Features up to which the hard-margin loss goes to `directions`; with more its boxes multiply, and `subsystems` branches on points instead."""
 
-A_SECOND_OF_DIRECTIONS: Mapping[str, Any] = {"node_limit": 500, "starts": 20}
-"""Options of `directions` that bound its work deterministically: about a second with 200 points."""
+A_SECOND_OF_HARD_MARGIN: Mapping[str, Any] = {"node_limit": 500, "starts": 20}
+"""Options of `directions` and `subsystems` that bound their work deterministically: about a second with 200 points."""
 
 BY_KIND = {
     Feature.LP: ("highs", "cvxpy:CLARABEL"),
@@ -139,9 +139,11 @@ def _zero_one(problem: Model, effort: Effort) -> Iterator[Choice]:
     """Prove where that is affordable; enumeration second, since it decides in another way where rounding stopped a proof."""
     from ..models.penalties import L2
 
-    if problem.term(L2) is not None and problem.data.d <= MOST_DIRECTIONS:
-        options = {} if effort is Effort.PROOF else A_SECOND_OF_DIRECTIONS
-        yield Choice("directions", "it minimises the hard-margin loss of few features", options)
+    if problem.term(L2) is not None:
+        options = {} if effort is Effort.PROOF else A_SECOND_OF_HARD_MARGIN
+        if problem.data.d <= MOST_DIRECTIONS:
+            yield Choice("directions", "it minimises the hard-margin loss of few features", options)
+        yield Choice("subsystems", "it minimises the hard-margin loss", options)
     if effort is Effort.PROOF or problem.constraints:
         yield Choice("exact", "it minimises the 0-1 loss, which exact proves with a certificate")
     elif problem.points.n <= PROVEN_IN_A_SECOND.get(problem.data.d, 0):

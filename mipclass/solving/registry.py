@@ -31,6 +31,7 @@ METHODS: dict[str, str] = {
     "box": "mipclass.methods.exact.box.method:Box",
     "iis": "mipclass.methods.exact.iis.method:IIS",
     "directions": "mipclass.methods.hard_margin.method:Directions",
+    "subsystems": "mipclass.methods.hard_margin.method:Subsystems",
     "enumerate": "mipclass.methods.outlier_svm.enumeration:EnumerateSupports",
     "outlier-path": "mipclass.methods.robust_svm.outlier_path:OutlierPathMethod",
     "cccp": "mipclass.methods.robust_svm.cccp:CCCP",

@@ -69,7 +69,7 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
         ("cccp", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
     ),
-    "hard-margin loss": (("directions", _hard_margin, {}),),
+    "hard-margin loss": (("directions", _hard_margin, {}), ("subsystems", _hard_margin, {})),
     "SVM with outliers": (("rgd-tree", lambda: outlier_svm(*_points(24, 2), 0.3), {}),),
     "tau-FPL": (
         ("lbfgs", lambda: tau_fpl(*_points(40, 2), 0.1, 1e-2), {}),

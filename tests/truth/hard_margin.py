@@ -27,13 +27,13 @@ def least_norm(Z: Array) -> float:
     return float(found.fun)
 
 
-def least_cost(X: Array, y_pm1: Array, a: float, C: float) -> float:
-    """min over rules of a |w|^2 + C (points below margin 1). For n <= 9 or so."""
-    Z = y_pm1[:, None] * np.column_stack([X, np.ones(len(X))])
-    best = C * min((y_pm1 > 0).sum(), (y_pm1 < 0).sum())
+def least_cost(X: Array, y_pm1: Array, a: float, C: float | Array, *, intercept: bool = True) -> float:
+    """min over rules of a |w|^2 + the costs C of the points below margin 1. For n <= 9 or so."""
+    columns = [X, np.ones(len(X))] if intercept else [X, np.zeros(len(X))]
+    Z, costs = y_pm1[:, None] * np.column_stack(columns), np.broadcast_to(C, len(X))
+    best = min(costs[y_pm1 > 0].sum(), costs[y_pm1 < 0].sum()) if intercept else costs.sum()
     for errors in range(len(X)):
-        if C * errors >= best:
-            break
-        for wrong in combinations(range(len(X)), errors):
-            best = min(best, C * errors + a * least_norm(np.delete(Z, wrong, axis=0)))
+        for wrong in map(list, combinations(range(len(X)), errors)):
+            if costs[wrong].sum() < best:
+                best = min(best, costs[wrong].sum() + a * least_norm(np.delete(Z, wrong, axis=0)))
     return float(best)

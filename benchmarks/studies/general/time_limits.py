@@ -114,6 +114,7 @@ METHODS: Mapping[str, Work] = {
     "local, 100000 x 50": _zero_one(100_000, 50, "local"),
     "directions, 500 x 7": _model(lambda: _hard_margin(500, 7), "directions"),
     "directions, 2000 x 20": _model(lambda: _hard_margin(2_000, 20), "directions"),
+    "subsystems, 2000 x 20": _model(lambda: _hard_margin(2_000, 20), "subsystems"),
     "tree, market split": _model(hard_mip, "tree", options={"rules": EveryChoice()}),
     "slp, 20000 x 20": _model(lambda: models.polyhedral(*overlapping(20_000, 20), 3), "slp"),
     "slp as printed, 5000 x 20": _model(

@@ -1,4 +1,4 @@
-"""The normal form of the hard-margin loss: a |w|^2 + C (number of points with y (w.x + b) < 1), linear rule with a free offset."""
+"""The normal form of the hard-margin loss: a |w|^2 plus the costs of the points with y (w.x + b) < 1, for a linear rule."""
 
 from __future__ import annotations
 
@@ -32,11 +32,16 @@ MOST_PAIRS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class HardMarginForm:
-    """Minimise  a |w|^2 + C sum_i [y_i (w.x_i + b) < 1];  every point costs the same."""
+    """Minimise  a |w|^2 + sum_i costs_i [y_i (w.x_i + b) < 1]  with b free or 0.
+
+    Methods see two clouds P and N and the rules that keep 2 between them. Without an offset these are the points y_i x_i and the origin,
+    which is never wrong: w.(y_i x_i) >= 1 is 2 w.(y_i x_i - 0) >= 2, so that their w is twice the rule's and a is divided by 4.
+    """
 
     model: Model
     a: float
-    C: float
+    costs: Array
+    intercept: bool
 
     @cached_property
     def X(self) -> Array:
@@ -50,18 +55,45 @@ class HardMarginForm:
 
     @cached_property
     def P(self) -> Array:
-        """The positives."""
+        """The positives; without an offset all points times their labels."""
+        if not self.intercept:
+            return np.ascontiguousarray(self.X * self.model.y_pm1[:, None])
         return np.ascontiguousarray(self.X[self.positive])
 
     @cached_property
     def N(self) -> Array:
-        """The negatives."""
-        return np.ascontiguousarray(self.X[~self.positive])
+        """The negatives; without an offset the origin."""
+        return np.ascontiguousarray(self.X[~self.positive]) if self.intercept else np.zeros((1, self.X.shape[1]))
+
+    @cached_property
+    def cloud_costs(self) -> tuple[Array, Array]:
+        """The costs of the points of P and of N."""
+        if not self.intercept:
+            return self.costs, np.array([np.inf])
+        return self.costs[self.positive], self.costs[~self.positive]
+
+    @property
+    def scaled_a(self) -> float:
+        """The multiple of |w|^2 of the rule between the clouds."""
+        return self.a if self.intercept else self.a / 4
+
+    @property
+    def equal_cost(self) -> float | None:
+        """What every point costs, None when costs differ."""
+        return float(self.costs[0]) if (self.costs == self.costs[0]).all() else None
 
     @property
     def statement(self) -> HardMarginStatement:
         """The problem, as a certificate states it."""
-        return HardMarginStatement(self.a, self.C)
+        return HardMarginStatement(self.a, self.costs, self.intercept)
+
+    def between_clouds(self, w: Array) -> Array:
+        """A rule's w as the methods see it."""
+        return w if self.intercept else 2 * w
+
+    def rule(self, w: Array, b: float) -> tuple[Array, float]:
+        """The rule of the model from one between the clouds."""
+        return (w, b) if self.intercept else (w / 2, 0.0)
 
     def feasible(self, w: Array, b: float) -> tuple[Array, float, Fraction]:
         """The rule enlarged until its points reach their margins in exact arithmetic, and its exact cost."""
@@ -73,7 +105,11 @@ class HardMarginForm:
         while (self._errors(w, b) & kept).any():
             w, b, growth = w * (1 + growth), b * (1 + growth), 2 * growth
         square = sum((Fraction(v) ** 2 for v in w.tolist()), Fraction(0))
-        return w, float(b), Fraction(self.a) * square + Fraction(self.C) * int(self._errors(w, b).sum())
+        return w, float(b), Fraction(self.a) * square + self._price(self._errors(w, b))
+
+    def _price(self, wrong: Mask) -> Fraction:
+        """What the wrong points cost."""
+        return sum((Fraction(cost) for cost in self.costs[wrong].tolist()), Fraction(0))
 
     def _errors(self, w: Array, b: float) -> Mask:
         """The points below their margins, in exact arithmetic where a float cannot decide."""
@@ -102,14 +138,23 @@ def match_hard_margin(problem: Problem) -> HardMarginForm | Refusal:
         return Refusal(
             f"it takes no side constraint such as {problem.constraints[0].formula()}; use solver='scip' or 'highs'."
         )
-    if not isinstance(problem.rule, Linear) or problem.rule.intercept is not True:
-        return Refusal("its rule must be Linear() with a free offset; use solver='scip' or 'highs'.")
-    weights = np.asarray(problem.weights)
-    if (weights != weights[0]).any() or weights[0] <= 0:
-        return Refusal("its points must have equal weights; use solver='scip' or 'highs'.")
-    positives = int((problem.y_pm1 > 0).sum())
-    if positives * (len(weights) - positives) > MOST_PAIRS:
-        return Refusal(
-            f"it takes at most {MOST_PAIRS:,} pairs of a positive and a negative; use solver='scip' or 'highs'."
-        )
-    return HardMarginForm(problem, float(penalty[0]), float(loss[0] * weights[0]))
+    if not isinstance(problem.rule, Linear) or problem.rule.intercept not in (True, False):
+        return Refusal("its rule must be Linear(), with a free offset or none; use solver='scip' or 'highs'.")
+    costs = loss[0] * np.asarray(problem.weights, dtype=np.float64)
+    if not (costs > 0).all():
+        return Refusal("every point needs a positive weight; leave out the points of weight 0.")
+    return HardMarginForm(problem, float(penalty[0]), costs, bool(problem.rule.intercept))
+
+
+def match_few_pairs(problem: Problem) -> HardMarginForm | Refusal:
+    """The same with a free offset, equal costs and few enough pairs of points for tables of all pairs."""
+    form = match_hard_margin(problem)
+    if isinstance(form, Refusal):
+        return form
+    if not form.intercept:
+        return Refusal("its rule must have a free offset; use solver='subsystems'.")
+    if form.equal_cost is None:
+        return Refusal("its points must have equal weights; use solver='subsystems'.")
+    if len(form.P) * len(form.N) > MOST_PAIRS:
+        return Refusal(f"it takes at most {MOST_PAIRS:,} pairs of a positive and a negative; use solver='subsystems'.")
+    return form

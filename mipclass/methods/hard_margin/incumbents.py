@@ -29,13 +29,13 @@ def improved(form: HardMarginForm, direction: Array, best: float, stop: Stop) ->
     """The rule that descends from a direction, with swaps when it comes near the incumbent's cost `best`."""
     from .kernels.local import descend, swap
 
-    rule: Rule = descend(form.P, form.N, np.ascontiguousarray(direction), form.a, form.C)
+    rule: Rule = descend(form.P, form.N, form.cloud_costs, np.ascontiguousarray(direction), form.scaled_a)
     if rule[0] > NEAR * best or not rule[1].any():
         return rule
-    move, n = 0, len(form.X)
+    move, n = 0, len(form.P) + len(form.N)
     part = max(1, A_MOMENT // (len(form.P) * len(form.N)))
     while move < n and not stop():
-        *found, move = swap(form.P, form.N, rule, form.a, form.C, (move, min(n, move + part)))
+        *found, move = swap(form.P, form.N, form.cloud_costs, rule, form.scaled_a, (move, min(n, move + part)))
         rule = (found[0], found[1], found[2])
     return rule
 

@@ -1,7 +1,8 @@
-"""Solver "directions": the hard-margin loss proven by branch and bound over boxes of directions (see `search`)."""
+"""Solvers "directions" and "subsystems": the hard-margin loss proven over boxes of directions, or by branching on points."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -11,51 +12,92 @@ from ...protocol.options import Option, Options, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from ..base import Method, Refusal
-from .form import HardMarginForm, match_hard_margin
-from .incumbents import first_rule
-from .proof import direction_certificate
-from .search import TOLERANCE, DirectionSearch
+from .form import HardMarginForm, match_few_pairs, match_hard_margin
+from .incumbents import Rule, first_rule
+from .point_search import PointSearch
+from .proof import TOLERANCE, Search, hard_margin_certificate, rising
+from .search import DirectionSearch
 
 
-class Directions(Method[HardMarginForm]):
-    """Best for few features (up to about six); the number of boxes grows exponentially with them."""
+class _Proof(Method[HardMarginForm]):
+    """Local search, then searches for proofs of rising targets."""
 
-    name: ClassVar[str] = "directions"
     promise: ClassVar[str] = "proven: exact with a checkable certificate when it finishes, a proven bound at any time"
     options: ClassVar[Options] = {
         "certificate": Option(True, "attach a certificate, which the driver then checks", one_of(True, False)),
-        "node_limit": Option(None, "stop after this many boxes; None for no limit", optional(number(1, integer=True))),
+        "node_limit": Option(None, "stop after this many nodes; None for no limit", optional(number(1, integer=True))),
         "starts": Option(100, "descents for the first incumbent", number(0, integer=True)),
     }
 
-    def match(self, problem: Problem) -> HardMarginForm | Refusal:
-        """The hard-margin loss with a free offset and equal weights, or why the problem is not of that form."""
-        return match_hard_margin(problem)
+    @abstractmethod
+    def _search(self, form: HardMarginForm, best: Rule, share: float, node_limit: int | None) -> Search:
+        """A search for a proof of so large a share of the cost of the rule `best`."""
 
     def solve(self, form: HardMarginForm, run: Run) -> Outcome:
-        """Local search, then boxes until the incumbent is proven or a limit is reached."""
-        limit = run.options["node_limit"]
+        """Local search, then proofs until the incumbent's cost is proven or a limit is reached."""
+        limit: int | None = run.options["node_limit"]
         warm = None if run.warm_start is None else run.warm_start.get("w")
-        warm = None if warm is None else np.asarray(warm, dtype=np.float64)
-        first = first_rule(form, run.options["starts"], run.seed, run.stop, warm)
-        search = DirectionSearch(form, first, limit)
-        run.report(objective=search.best[0], bound=0.0)
+        warm = None if warm is None else form.between_clouds(np.asarray(warm, dtype=np.float64))
+        best = first_rule(form, run.options["starts"], run.seed, run.stop, warm)
+        run.report(objective=best[0], bound=0.0)
+        nodes, lower, proven, ended = 0, 0.0, None, None  # type: int, float, Search | None, Status | None
+        for search in rising(lambda *how: self._search(form, *how), best, limit):
 
-        def stop() -> Status | None:
-            return run.stop() or (Status.NODE_LIMIT if limit is not None and search.nodes >= limit else None)
+            def told(search: Search = search, before: int = nodes - search.nodes) -> None:
+                run.report(objective=search.best[0], bound=search.lower, nodes=before + search.nodes)
 
-        def told() -> None:
-            run.report(objective=search.best[0], bound=search.lower, nodes=search.nodes)
+            nodes -= search.nodes
+            search.advance(run.stop, told)
+            best, nodes, lower = search.best, nodes + search.nodes, max(lower, search.lower)
+            proven = search if search.finished else proven
+            ended = run.stop() or (Status.NODE_LIMIT if limit is not None and nodes >= limit else None)
+            if ended or lower >= best[0] * (1 - 2 * TOLERANCE):
+                break
+        return self._outcome(form, run, best, proven, lower, nodes, ended)
 
-        search.advance(stop, told)
-        w, b, cost = form.feasible(search.best[1], search.best[2])
-        claim: Claim = "proven" if search.finished else "heuristic"
-        within = float(cost) - search.lower <= max(run.gap, 2 * TOLERANCE) * float(cost)
-        status = Status.OPTIMAL if search.finished or within else stop() or Status.NUMERICAL_ERROR
+    def _outcome(
+        self,
+        form: HardMarginForm,
+        run: Run,
+        best: Rule,
+        proven: Search | None,
+        lower: float,
+        nodes: int,
+        ended: Status | None,
+    ) -> Outcome:
+        """The rule with its exact cost, the bound, and the certificate of the highest target that was proven."""
+        w, b, cost = form.feasible(*form.rule(best[1], best[2]))
+        within = float(cost) - lower <= max(run.gap, 2 * TOLERANCE) * float(cost)
+        status = Status.OPTIMAL if within else ended or Status.NUMERICAL_ERROR
+        claim: Claim = "proven" if within else "heuristic"
         attached = None
-        if search.finished and run.options["certificate"]:
-            attached = direction_certificate(form, search, w, b, cost)
-        values = {"w": w, "b": np.asarray(b)}
-        return Outcome(
-            status, claim, values, float(cost), search.lower, nodes=search.nodes, certificate=attached, unit=0.0
-        )
+        if proven is not None and proven.lower == lower and run.options["certificate"]:
+            attached = hard_margin_certificate(form, proven, w, b, cost)
+        values = {"w": w, "b": np.asarray(b)} if form.intercept else {"w": w}
+        return Outcome(status, claim, values, float(cost), lower, nodes=nodes, certificate=attached, unit=0.0)
+
+
+class Directions(_Proof):
+    """Best for few features (up to about six) and many errors; the number of boxes grows exponentially with the features."""
+
+    name: ClassVar[str] = "directions"
+
+    def match(self, problem: Problem) -> HardMarginForm | Refusal:
+        """The hard-margin loss with a free offset and equal weights, or why the problem is not of that form."""
+        return match_few_pairs(problem)
+
+    def _search(self, form: HardMarginForm, best: Rule, share: float, node_limit: int | None) -> Search:
+        return DirectionSearch(form, best, share, node_limit)
+
+
+class Subsystems(_Proof):
+    """Best for many features and few errors; the number of nodes grows exponentially with the errors."""
+
+    name: ClassVar[str] = "subsystems"
+
+    def match(self, problem: Problem) -> HardMarginForm | Refusal:
+        """The hard-margin loss with or without an offset and with any positive weights, or why the problem is not of that form."""
+        return match_hard_margin(problem)
+
+    def _search(self, form: HardMarginForm, best: Rule, share: float, node_limit: int | None) -> Search:
+        return PointSearch(form, best, share, node_limit)

@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...certificates.certificate import pack
 from .form import HardMarginForm
 from .incumbents import Rule, Stop, improved
-
-TOLERANCE = 1e-9
-"""Relative distance below the incumbent's cost at which a bound counts as meeting it; room for rounding in every decision."""
+from .proof import TOLERANCE, whole_weights
 
 CHUNK, A_MOMENT = 256, 50_000_000
 """Boxes between two looks at the clock, and steps that they may take: pairs of points times features and levels, 5 ns each (measured)."""
@@ -49,37 +49,44 @@ class Evidence:
 
 
 class DirectionSearch:
-    """An anytime search; `lower` is proven, and the rule `best` costs `best[0]`."""
+    """A search for a proof that no rule costs less than `target`; `best` is the best rule known."""
 
-    def __init__(self, form: HardMarginForm, best: Rule, node_limit: int | None = None) -> None:
-        """Start from the rule `best`; with a node limit no more boxes than that are looked at."""
+    def __init__(self, form: HardMarginForm, best: Rule, share: float = 1.0, node_limit: int | None = None) -> None:
+        """Prove a share of the cost of the rule `best`; with a node limit no more boxes than that are looked at."""
         self.form, self.best, self.node_limit = form, best, node_limit
+        self.C = float(form.costs[0])
+        self.target = share * best[0] * (1 - TOLERANCE)
         spread = form.X.std(axis=0)
         self.exponents = np.where(spread > 0, np.round(np.log2(np.where(spread > 0, spread, 1.0))), 0).astype(int)
         self.inverse = 2.0**-self.exponents
         self.nodes, self.lower, self.finished = 0, 0.0, False
         self.evidence = Evidence()
 
-    @property
-    def target(self) -> float:
-        """The bound that the search proves."""
-        return self.best[0] * (1 - TOLERANCE)
+    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
+        """Work until the target is proven, or until stopped or the boxes are too thin to halve."""
+        self.target = min(self.target, self.best[0] * (1 - TOLERANCE))
+        while self._attempt(stop, on_progress):
+            self.target = min(self.target, self.best[0] * (1 - TOLERANCE))
 
-    def advance(self, stop: Stop, on_progress: Callable[[], None]) -> bool:
-        """Work until the target is proven (True), or until stopped or the boxes are too thin to halve (False)."""
-        while True:
-            answer = self._attempt(stop, on_progress)
-            if answer is not None:
-                return answer
+    def certified_part(self) -> dict[str, Any]:
+        """What a certificate says of the bound."""
+        evidence = self.evidence
+        return {
+            "kind": "directions",
+            "exponents": [int(exponent) for exponent in self.exponents],
+            "ops": pack(np.concatenate(evidence.ops)),
+            "evidence": pack(np.concatenate(evidence.ints)),
+            "weights": pack(whole_weights(np.concatenate(evidence.weights))),
+        }
 
-    def _attempt(self, stop: Stop, on_progress: Callable[[], None]) -> bool | None:
-        """One search with a fixed target; None when a better rule was found, which asks for another one."""
+    def _attempt(self, stop: Stop, on_progress: Callable[[], None]) -> bool:
+        """One search with a fixed target; True when a rule below the target was found, which asks for another search."""
         from .kernels.grow import FINISHED, STUCK, grow
 
         form, d = self.form, self.form.X.shape[1]
         points = (form.P, form.N)
         scaled = (form.P * self.inverse, form.N * self.inverse)
-        rest = self.target - form.C * np.arange(np.ceil(self.target / form.C))
+        rest = self.target - self.C * np.arange(np.ceil(self.target / self.C))
         rest = rest[rest > 0]
         rhos, rooms = np.sqrt(rest / form.a), rest / (4 * form.a)
         stack, hints, top = _faces(d)
@@ -92,7 +99,7 @@ class DirectionSearch:
         ops, ints, weights = np.zeros(4 * CHUNK, np.uint8), np.zeros(room, np.int32), np.zeros(room)
         self.evidence = Evidence()
         chunk = 0
-        while not stop():
+        while not stop() and (self.node_limit is None or self.nodes < self.node_limit):
             used = np.zeros(3, np.int64)
             limits, out = (rhos, rooms, self._budget(len(rest))), (ops, ints, weights, used)
             why, top, boxes = grow(stack, hints, top, points, scaled, self.inverse, limits, work, out)
@@ -102,13 +109,13 @@ class DirectionSearch:
             self.evidence.ops.append(ops[: used[2]].copy())
             if why == FINISHED:
                 self.lower, self.finished = self.target, True
-                return True
-            self.lower = max(self.lower, min(self.target, form.C * max(0, int(hints[:top].min()))))
+                break
+            self.lower = max(self.lower, min(self.target, self.C * max(0, int(hints[:top].min()))))
             on_progress()
             chunk += 1
             # A box that stays open however thin it is holds a better rule, unless rounding decides.
             if (chunk <= PROBES or why == STUCK) and self._probe(stack[top - 1, 0], stop):
-                return None
+                return True
             if why == STUCK:
                 break
         return False
@@ -120,12 +127,10 @@ class DirectionSearch:
         return chunk if self.node_limit is None else max(0, min(chunk, self.node_limit - self.nodes))
 
     def _probe(self, centre: Array, stop: Stop) -> bool:
-        """Whether a rule near a box's centre beats the incumbent by more than the tolerance."""
+        """Whether a rule near a box's centre lies below the target; the best rule is kept."""
         rule = improved(self.form, centre * self.inverse, self.best[0], stop)
-        if rule[0] >= self.target:
-            return False
-        self.best = rule
-        return True
+        self.best = min(self.best, rule, key=lambda found: found[0])
+        return self.best[0] < self.target
 
 
 def _faces(d: int) -> tuple[Array, NDArray[np.int64], int]:

@@ -64,7 +64,6 @@ def test_a_node_limit_leaves_a_bound_and_the_incumbent() -> None:
     proven = mipclass.solve(model(X, y, 1.0), solver="directions")
     assert result.status == "node_limit"
     assert result.claim == "heuristic"
-    assert result.certificate is None
     assert result.bound <= proven.objective <= result.objective * (1 + 1e-9)
 
 
@@ -143,11 +142,11 @@ def test_a_bound_above_the_optimum_is_rejected_whatever_the_evidence(proof: Any)
         assert not mipclass.verify(changed, X, y).accepted
 
 
-@pytest.mark.parametrize("name", ["coefficient", "cost"])
+@pytest.mark.parametrize("name", ["coefficient", "costs"])
 def test_a_certificate_of_another_problem_is_rejected(proof: Any, name: str) -> None:
     X, y, content = proof
     changed = copy.deepcopy(content)
-    changed["problem"][name] = (3.0).hex()
+    changed["problem"][name] = (3.0).hex() if name == "coefficient" else [(3.0).hex()] * len(y)
     assert not mipclass.verify(changed, X, y).accepted
     assert not mipclass.verify(content, X, y, problem=model(X, y, 5.0)).accepted
     assert mipclass.verify(content, X, y, problem=model(X, y, 2.0)).accepted

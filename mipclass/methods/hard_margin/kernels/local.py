@@ -1,6 +1,6 @@
 """Incumbents of the hard-margin loss: the best slab of a direction, the widest margin of the points it keeps, and swaps of one point.
 
-A rule is a slab  {x : |w.x + b| < 1}  of a direction; its cost is  a |w|^2 + C (points that are not beyond their face).
+A rule is a slab  {x : |w.x + b| < 1}  of a direction; it costs  a |w|^2  and the costs of the points that are not beyond their face.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ SUPPORT = 1e-6  # margin above 1 up to which a point may support the slab
 
 
 @njit(cache=True)
-def best_slab(up: Any, down: Any, a: float, C: float) -> Any:
+def best_slab(up: Any, down: Any, below: Any, above: Any, a: float) -> Any:
     """(cost, half width, middle) of the cheapest slab with its faces on points; sorted scores of positives and negatives, |u| = 1.
 
-    The half width is 0 when no slab is cheaper than the constant rule. O(n+ n-), mostly much less: costs only grow along a row.
+    below, above : what the first j positives and the last q negatives cost, by j and q. The half width is 0 when no slab is cheaper
+    than the constant rule. O(n+ n-), mostly much less: costs only grow along a row.
     """
-    best, width, middle = C * min(len(up), len(down)), 0.0, 0.0
+    best, width, middle = min(below[-1], above[-1]), 0.0, 0.0
     for j in range(len(up)):
         for q in range(len(down)):
-            errors = C * (j + q)
+            errors = below[j] + above[q]
             if errors >= best:
                 break
             s = (up[j] - down[len(down) - 1 - q]) / 2
@@ -36,9 +37,22 @@ def best_slab(up: Any, down: Any, a: float, C: float) -> Any:
 
 
 @njit(cache=True)
-def descend(P: Any, N: Any, direction: Any, a: float, C: float) -> Any:
-    """(cost, w, b): best slab of the direction, widest margin of the points it keeps, and again, while the cost falls."""
-    cost, w, b = C * min(len(P), len(N)), np.zeros(P.shape[1]), 1.0 if len(P) >= len(N) else -1.0
+def partial_sums(costs: Any) -> Any:
+    """0 and the partial sums."""
+    sums = np.zeros(len(costs) + 1)
+    for i in range(len(costs)):
+        sums[i + 1] = sums[i] + costs[i]
+    return sums
+
+
+@njit(cache=True)
+def descend(P: Any, N: Any, costs: Any, direction: Any, a: float) -> Any:
+    """(cost, w, b): best slab of the direction, widest margin of the points it keeps, and again, while the cost falls.
+
+    costs : (of the positives, of the negatives).
+    """
+    of_p, of_n = costs
+    cost, w, b = min(of_p.sum(), of_n.sum()), np.zeros(P.shape[1]), 1.0 if of_p.sum() >= of_n.sum() else -1.0
     u = direction
     while True:
         norm = np.sqrt(np.dot(u, u))
@@ -46,7 +60,9 @@ def descend(P: Any, N: Any, direction: Any, a: float, C: float) -> Any:
             return cost, w, b
         u = u / norm
         up, down = P @ u, N @ u
-        value, s, middle = best_slab(np.sort(up), np.sort(down), a, C)
+        rows, columns = np.argsort(up), np.argsort(down)
+        below, above = partial_sums(of_p[rows]), partial_sums(of_n[columns[::-1]])
+        value, s, middle = best_slab(up[rows], down[columns], below, above, a)
         if s == 0.0 or value >= cost * (1 - BETTER):
             return cost, w, b
         cost, w, b = value, u / s, -middle / s
@@ -55,7 +71,7 @@ def descend(P: Any, N: Any, direction: Any, a: float, C: float) -> Any:
 
 
 @njit(cache=True)
-def swap(P: Any, N: Any, rule: Any, a: float, C: float, moves: Any) -> Any:
+def swap(P: Any, N: Any, costs: Any, rule: Any, a: float, moves: Any) -> Any:
     """(cost, w, b, next move): drop single support points and add single errors, each followed by `descend`, up to the first that helps.
 
     moves : (first, end) of the moves to try, one per point: positives, then negatives. The next move is 0 after an improvement.
@@ -75,7 +91,7 @@ def swap(P: Any, N: Any, rule: Any, a: float, C: float, moves: Any) -> Any:
             kept_down[at] = not kept_down[at]
         if not (kept_up.any() and kept_down.any()):
             continue
-        found = descend(P, N, nearest_points(P[kept_up], N[kept_down], -1.0)[3], a, C)
+        found = descend(P, N, costs, nearest_points(P[kept_up], N[kept_down], -1.0)[3], a)
         if found[0] < cost * (1 - BETTER):
             return found[0], found[1], found[2], 0
     return cost, w, b, moves[1]

@@ -1,0 +1,254 @@
+"""Proven hard-margin loss on published instances (Santana et al., 2025): ours, HiGHS and SCIP in the same time; gaps of heuristics.
+
+The instances and the published figures are those of Santana, Serrano, Schiffer & Vidal (J. Global Optimization 92, 2025).
+
+1. 0.5 * L2() + C * ZeroOne(margin=1) with C = 1, 10 ... 10,000: rule, bound and seconds of each solver, one thread. `auto` is `directions` up to
+   six features and `subsystems` beyond; its proofs carry certificates, which are checked inside the time limit. The published figures
+   (CPLEX with combinatorial Benders cuts, the best of their eight settings, 600 s) are read from published.csv beside the data.
+2. Heuristics for the same problem: their cost above the proven optimum. `path` is the Outlier Path of the ramp loss with an intercept column, `cccp` CCCP
+   for the same loss (s = 0 and s = -1, the better one), `rgd` the best of RGD-trees with 0, 1 ... n/3 outliers; the direction of each rule gets the best slab
+   (offset and width) for the hard-margin loss, so that directions are compared and not scales. `descents` are the starts of `auto`.
+
+Run: python -m benchmarks.studies.hard_margin.proofs       MIPCLASS_DATA must name the folder that has hard_margin/ (docs/datasets.md).
+Quick: the first instance of each group, C = 1, 100 and 10,000, 60 s for `auto`; HiGHS and SCIP run where 60 points or breast's few errors
+give them a chance. Full: all instances, all C, 600 s, all solvers; about two weeks on one core, most of it at the limit.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Case, Results, Study, table
+from mipclass import models, solve
+from mipclass.errors import MipclassWarning
+from mipclass.methods.hard_margin.form import HardMarginForm, match_hard_margin
+
+PRICES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
+QUICK_PRICES = (1.0, 100.0, 10000.0)
+FULL_LIMIT, QUICK_LIMIT = 600.0, 60.0
+"""Seconds for each solver."""
+
+SAME = 1e-6
+"""Relative difference up to which two objectives are the same: the published ones have six decimals."""
+
+GENERAL = ("highs", "scip")
+HEURISTICS = ("path", "cccp", "rgd", "descents")
+
+
+def folder() -> Path:
+    """Where the instances are."""
+    return Path(os.environ.get("MIPCLASS_DATA", "data")) / "hard_margin"
+
+
+@cache
+def published() -> dict[tuple[str, float], dict[str, Any]]:
+    """(instance, C) -> the best upper bound of all runs, and whether and in how many seconds the best setting proved it."""
+    found: dict[tuple[str, float], dict[str, Any]] = {}
+    with (folder() / "published.csv").open() as file:
+        for row in csv.DictReader(file):
+            here = found.setdefault((row["instance"], float(row["C"])), {})
+            if row["method"] == "best_bounds":
+                here |= {"upper": float(row["upper"]), "lower": float(row["lower"])}
+            elif row["method"] == "best_cb":
+                here |= {"proven": row["optimal"] == "1", "seconds": float(row["seconds"])}
+    return found
+
+
+def group(instance: str) -> str:
+    """The group of an instance: size and type of the simulated ones, name of the others."""
+    return instance.split("Tj")[0].split("5f")[0]
+
+
+def problem(instance: str, C: float) -> models.Model:
+    """The hard-margin loss on an instance."""
+    data = np.load(folder() / f"{instance}.npz")
+    return models.Model(data["X"], data["y"], minimize=0.5 * models.L2() + C * models.ZeroOne(margin=1))
+
+
+def prove(instance: str, C: float, solver: str, limit: float) -> dict[str, Any]:
+    """Rule and bound of a solver within `limit` seconds."""
+    stated = problem(instance, C)
+    started, cpu = time.perf_counter(), time.process_time()
+    result = solve(stated, solver=solver, time_limit=limit)
+    return {
+        "seconds": time.perf_counter() - started,
+        "cpu": time.process_time() - cpu,
+        "objective": result.objective,
+        "bound": result.bound,
+        "status": str(result.status),
+        "certified": result.certified,
+        "solver": result.solver,
+        "nodes": result.nodes,
+    }
+
+
+def _cost_of_direction(form: HardMarginForm, w: Any) -> float:
+    """The cost of the best slab of a direction; of the constant rule when the direction is zero."""
+    from mipclass.methods.hard_margin.kernels.local import best_slab, partial_sums
+
+    norm = np.linalg.norm(w)
+    if not norm > 0:
+        return float(min(costs.sum() for costs in form.cloud_costs))
+    up, down = form.P @ (w / norm), form.N @ (w / norm)
+    below, above = (np.asarray(partial_sums(costs)) for costs in form.cloud_costs)
+    return float(best_slab(np.sort(up), np.sort(down), below, above, form.scaled_a)[0])
+
+
+def approach(instance: str, C: float, heuristic: str) -> dict[str, Any]:
+    """The cost of a heuristic's direction."""
+    from mipclass.methods.hard_margin.incumbents import first_rule
+
+    stated = problem(instance, C)
+    form = match_hard_margin(stated)
+    assert isinstance(form, HardMarginForm)
+    started = time.perf_counter()
+    if heuristic == "descents":
+        return {"cost": first_rule(form, 100, 0, lambda: False, None)[0], "seconds": time.perf_counter() - started}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MipclassWarning)  # trees without a separating slab still give directions
+        cost = min(_costs(form, C, heuristic))
+    return {"cost": cost, "seconds": time.perf_counter() - started}
+
+
+def _costs(form: HardMarginForm, C: float, heuristic: str) -> Iterator[float]:
+    X, y = form.X, form.model.y_pm1
+    if heuristic == "rgd":
+        for outliers in sorted({*range(10), *range(10, len(y) // 3, 5)}):
+            result = solve(models.outlier_svm(X, y, outliers), solver="rgd-tree")
+            yield _cost_of_direction(form, result.values["w"]) if result.values else np.inf
+        return
+    wide = np.column_stack([X, np.ones(len(X))])
+    for s in (0.0, -1.0):
+        robust = models.robust_svm(wide, y, C, 0.0, s)
+        result = solve(robust, solver={"path": "outlier-path", "cccp": "cccp"}[heuristic])
+        yield _cost_of_direction(form, np.asarray(result.values["w"])[:-1]) if result.values else np.inf
+
+
+def warmup() -> None:
+    """Compile and import everything that is timed."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    for solver in ("directions", "subsystems", *GENERAL):
+        solve(models.Model(X, y, minimize=0.5 * models.L2() + models.ZeroOne(margin=1)), solver=solver, time_limit=1)
+
+
+def instances(full: bool) -> list[str]:
+    """All instances, or the first of each group; small ones first."""
+    names = sorted({name for name, _ in published()}, key=lambda name: np.load(folder() / f"{name}.npz")["X"].size)
+    return names if full else [name for name in names if name.endswith(("j0", "f1i1"))]
+
+
+def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
+    limit = FULL_LIMIT if full else QUICK_LIMIT
+    for name in instances(full):
+        for C in PRICES if full else QUICK_PRICES:
+            yield Case("auto", prove, {"instance": name, "C": C, "solver": "auto", "limit": limit})
+            if full or group(name) in ("n60d2A", "n60d5A", "n60d10A", "breast"):
+                for solver in GENERAL:
+                    yield Case(solver, prove, {"instance": name, "C": C, "solver": solver, "limit": limit})
+            if full or group(name) in ("n60d2A", "n60d5A", "n60d10A", "n100d2A", "n100d5A", "breast"):
+                for heuristic in HEURISTICS:
+                    yield Case(heuristic, approach, {"instance": name, "C": C, "heuristic": heuristic})
+
+
+def report(results: Results) -> str:
+    """The section's markdown."""
+    proofs = [cell for cell in results.cells if cell.case.function is prove and cell.error is None]
+    parts = [
+        "Proven within the limit, of the runs made: by `auto` (in brackets: those whose certificate was also checked within the limit), HiGHS, SCIP, and "
+        "by the best published setting (CPLEX with Benders cuts, 600 s) on the same instances and C.",
+        _counts(proofs),
+        _agreement(proofs),
+        "Objective / bound (seconds) where `auto` proves what the publication left open, or the other way round.",
+        _differences(proofs),
+        "Heuristics: cost of the best slab of their direction above the proven optimum, in percent (median over C; `=` up to 1e-6).",
+        _gaps(results),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _is_proven(got: dict[str, Any]) -> bool:
+    return got["status"] == "optimal"
+
+
+def _counts(proofs: list[Any]) -> str:
+    rows, total = [], [0] * 6
+    names = list(dict.fromkeys(group(cell.case.parameters["instance"]) for cell in proofs))
+    for name in names:
+        mine = [cell for cell in proofs if group(cell.case.parameters["instance"]) == name]
+        by = {label: [c for c in mine if c.case.label == label] for label in ("auto", *GENERAL)}
+        count = {label: sum(_is_proven(c.measured) for c in cells) for label, cells in by.items()}
+        certified = sum(_is_proven(c.measured) and c.measured["certified"] for c in by["auto"])
+        theirs = sum(published()[c.case.parameters["instance"], c.case.parameters["C"]]["proven"] for c in by["auto"])
+        row = [len(by["auto"]), count["auto"], certified, theirs, count["highs"], count["scip"]]
+        total = [old + new for old, new in zip(total, row, strict=True)]
+        general = [f"{count[label]} of {len(by[label])}" if by[label] else "-" for label in GENERAL]
+        rows.append([name, row[0], f"{row[1]} ({row[2]})", row[3], *general])
+    runs = {label: sum(cell.case.label == label for cell in proofs) for label in GENERAL}
+    ends = [f"{total[4]} of {runs['highs']}", f"{total[5]} of {runs['scip']}"]
+    rows.append(["all", total[0], f"{total[1]} ({total[2]})", total[3], *ends])
+    return table(["group", "runs", "auto", "published", "highs", "scip"], rows)
+
+
+def _agreement(proofs: list[Any]) -> str:
+    """How the proven optima compare with the published values."""
+    same = below = above = 0
+    for cell in proofs:
+        if cell.case.label != "auto" or not _is_proven(cell.measured):
+            continue
+        upper = published()[cell.case.parameters["instance"], cell.case.parameters["C"]]["upper"]
+        difference = (cell.measured["objective"] - upper) / upper
+        same, below, above = same + (abs(difference) <= SAME), below + (difference < -SAME), above + (difference > SAME)
+    return (
+        f"Optima of `auto` next to the best published objective: {same} equal to {SAME:g} relative, {below} smaller (the published run was "
+        f"stopped before its optimum), {above} larger."
+    )
+
+
+def _differences(proofs: list[Any]) -> str:
+    rows = []
+    for cell in proofs:
+        instance, C = cell.case.parameters["instance"], cell.case.parameters["C"]
+        theirs, got = published()[instance, C], cell.measured
+        if cell.case.label == "auto" and _is_proven(got) != theirs["proven"]:
+            bound = "none" if got["bound"] is None else f"{got['bound']:.6g}"
+            mine = f"{got['objective']:.8g} / {bound} ({got['seconds']:.1f})"
+            rows.append(
+                [instance, f"{C:g}", mine, f"{theirs['upper']:.8g} / {theirs['lower']:.6g} ({theirs['seconds']:.0f})"]
+            )
+    return table(["instance", "C", "auto", "published"], rows)
+
+
+def _gaps(results: Results) -> str:
+    optima = {
+        (cell.case.parameters["instance"], cell.case.parameters["C"]): cell.measured["objective"]
+        for cell in results.cells
+        if cell.case.label == "auto" and cell.error is None and _is_proven(cell.measured)
+    }
+    gaps: dict[str, dict[str, list[float]]] = {}
+    for cell in results.cells:
+        key = (cell.case.parameters["instance"], cell.case.parameters["C"])
+        if cell.case.function is approach and cell.error is None and key in optima:
+            gap = cell.measured["cost"] / optima[key] - 1
+            gaps.setdefault(group(key[0]), {}).setdefault(cell.case.label, []).append(gap)
+    rows = []
+    for name, by in gaps.items():
+        shown = [float(np.median(by[label])) if label in by else None for label in HEURISTICS]
+        rows.append([name, *("-" if gap is None else "=" if gap <= SAME else f"{100 * gap:.1f}" for gap in shown)])
+    return table(["group", *HEURISTICS], rows)
+
+
+study = Study("hard_margin", "Proven hard-margin loss", cases, report, warmup=warmup, packages=("pyscipopt",))
+
+if __name__ == "__main__":
+    study.main()
