@@ -10,8 +10,10 @@ from sklearn.datasets import load_iris
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     iris = load_iris()
@@ -28,14 +30,14 @@ def main(path: str | None = None) -> Any:
         used.append([name for name, w in zip(names, result.values["w"], strict=True) if w])
         print(f"at most {limit}: {result.objective:g} errors ({result.claim}), uses {', '.join(used[-1]) or 'nothing'}")
     figure, axes = plt.subplots(figsize=(7, 4.5))
-    bars = axes.bar(limits, errors, color="tab:blue")
+    bars = axes.bar(limits, errors, color="C0")
     axes.bar_label(bars, fmt="%g")
     axes.set_xticks(limits, [f"{limit}\n" + "\n".join(features) for limit, features in zip(limits, used, strict=True)])
     axes.set(xlabel="features allowed, and which are used", ylabel="fewest errors of 100", ylim=(0, 1.15 * max(errors)))
     axes.set_title("Iris: petal width alone leaves 6 errors; each bar is proven")
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

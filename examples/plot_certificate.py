@@ -10,6 +10,7 @@ import numpy as np
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 
 def overlapping_classes(n: int = 240) -> tuple[np.ndarray, np.ndarray]:
@@ -20,6 +21,7 @@ def overlapping_classes(n: int = 240) -> tuple[np.ndarray, np.ndarray]:
     return X, np.repeat([0, 1], n // 2)
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     X, y = overlapping_classes()
@@ -42,7 +44,7 @@ def main(path: str | None = None) -> Any:
     axes.legend(loc="lower right", fontsize=9)
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

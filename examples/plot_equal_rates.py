@@ -10,10 +10,12 @@ import numpy as np
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 GAPS = (0.0, 0.1, 0.2, 0.3, 0.5)
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(1)
@@ -38,7 +40,7 @@ def main(path: str | None = None) -> Any:
     right.legend()
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

@@ -12,10 +12,12 @@ from sklearn.datasets import load_iris
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 HARD = [52, 56, 68, 70, 72, 77, 83, 106, 119, 126, 129, 133, 134, 138]  # flowers near the border of two species
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     iris = load_iris()
@@ -36,7 +38,7 @@ def main(path: str | None = None) -> Any:
         lines = (Path(folder) / "iris.lp").read_text().splitlines()
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 6), gridspec_kw={"width_ratios": [1, 1.3]})
-    left.spy(program.A, markersize=6, aspect="auto", color="tab:blue")
+    left.spy(program.A, markersize=6, aspect="auto", color="C0")
     for blocks, axis in ((program.variables, left.xaxis), (program.rows, left.yaxis)):
         axis.set_ticks([(block.start + block.stop - 1) / 2 for block in blocks], [block.name for block in blocks])
     left.set_title("Rows and columns keep their names")
@@ -48,7 +50,7 @@ def main(path: str | None = None) -> Any:
     right.set_title("iris.lp, as any solver reads it")
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

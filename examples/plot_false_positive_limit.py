@@ -10,6 +10,7 @@ import numpy as np
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 RATES = (0.0, 0.05, 0.1, 0.2, 0.4)
 
@@ -23,6 +24,7 @@ def missed_by_shifting(X: np.ndarray, y: np.ndarray, rate: float) -> float:
     return float(np.mean(scores[y == 1] <= threshold))
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(4)
@@ -45,7 +47,7 @@ def main(path: str | None = None) -> Any:
     axes.legend()
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

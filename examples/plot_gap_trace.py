@@ -10,8 +10,10 @@ import numpy as np
 import mipclass
 from mipclass import models
 from mipclass.plots import GapTraceDisplay
+from mipclass.plots.style import styled
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(2)
@@ -27,7 +29,7 @@ def main(path: str | None = None) -> Any:
     claims = {result.claim for result in results.values()}
     display.ax_.set_title(f"Fewest errors of 45 points: found at once, {' / '.join(sorted(claims))} later")
     if path is not None:
-        display.figure_.savefig(path, dpi=110)
+        display.figure_.savefig(path)
     return display.figure_
 
 

@@ -11,10 +11,12 @@ import numpy as np
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 LIMITS = np.linspace(0.0, 1.2, 9)
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
@@ -46,7 +48,7 @@ def main(path: str | None = None) -> Any:
     right.legend()
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

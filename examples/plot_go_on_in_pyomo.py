@@ -11,11 +11,13 @@ from sklearn.datasets import load_wine
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 BUDGETS = (0, 2, 4, 6, 9, 13)
 PRICES = {"alcohol": 2, "malic_acid": 4, "ash": 3, "alcalinity_of_ash": 3, "magnesium": 5}
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     wine = load_wine(as_frame=True)
@@ -49,7 +51,7 @@ def main(path: str | None = None) -> Any:
     axes.set_title("A constraint written in Pyomo, the loss and its proof from mipclass")
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

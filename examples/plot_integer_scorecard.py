@@ -11,8 +11,10 @@ from sklearn.datasets import load_iris
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import INKS, styled
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     iris = load_iris()
@@ -27,7 +29,7 @@ def main(path: str | None = None) -> Any:
     figure, axes = plt.subplots(figsize=(7, 4))
     totals = X @ points
     bins = np.arange(totals.min() - 0.5, totals.max() + 1.5)
-    axes.hist([totals[~y], totals[y]], bins=bins, stacked=True, label=["versicolor", "virginica"])
+    axes.hist([totals[~y], totals[y]], bins=bins, stacked=True, label=["versicolor", "virginica"], color=INKS)
     axes.axvline(threshold, color="black", linestyle="--", label=f"virginica above {threshold:g}")
     card = ", ".join(f"{int(p):+d} x {name}" for p, name in zip(points, names, strict=True) if p)
     axes.set(xlabel=f"points: {card} (each in half centimetres)", ylabel="flowers")
@@ -36,7 +38,7 @@ def main(path: str | None = None) -> Any:
     axes.legend()
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 
 def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -37,11 +38,12 @@ def rules(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
     return found
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     X, y = data()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5))
-    for label, colour in ((-1, "tab:blue"), (1, "tab:orange")):
+    for label, colour in ((-1, "C1"), (1, "C0")):
         left.scatter(*X[y == label].T, s=10, color=colour, alpha=0.6)
     xs = np.linspace(X[:, 1].min() - 1, X[:, 1].max() + 1, 2)
     errors = {}
@@ -65,7 +67,7 @@ def main(path: str | None = None) -> Any:
     right.legend()
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

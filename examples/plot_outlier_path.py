@@ -16,6 +16,7 @@ import numpy as np
 
 from mipclass import models, solve
 from mipclass.plots import OutlierPathDisplay
+from mipclass.plots.style import styled
 
 
 def data(seed: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -26,6 +27,16 @@ def data(seed: int = 4) -> tuple[np.ndarray, np.ndarray]:
     return np.vstack([X, [[2.6, -0.2], [2.4, -1.1], [2.0, 0.3]]]), np.append(y, [-1, -1, -1])
 
 
+def _telling(path: Any) -> np.ndarray:
+    """Four points: the two that jump farthest, and of the others the two that travel farthest."""
+    multipliers = path.multipliers(np.arange(len(path.y)))
+    steps = np.abs(np.diff(multipliers, axis=0))
+    jumped = np.argsort(-steps[np.flatnonzero(path.jumps) - 1].max(axis=0))[:2]
+    others = [k for k in np.argsort(-steps.sum(axis=0)) if k not in jumped]
+    return np.sort([*jumped, *others[:2]])
+
+
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     X, y = data()
@@ -42,11 +53,11 @@ def main(path: str | None = None) -> Any:
     by_s.set(xlabel="margin $y f(x)$", ylabel="loss", title=r"From the hinge to the ramp by $s$ ($\theta = 0$)")
     by_theta.legend(fontsize=8)
     by_s.legend(fontsize=8)
-    OutlierPathDisplay.from_path(found, ax=middle)
-    middle.set_title(f"{len(found)} breakpoints, {int(found.jumps.sum())} jumps")
-    for label, colour in ((-1, "tab:blue"), (1, "tab:orange")):
+    OutlierPathDisplay.from_path(found, points=_telling(found), ax=middle)
+    middle.set_title(f"Multipliers of four points: {len(found)} breakpoints, {int(found.jumps.sum())} jumps (circles)")
+    for label, colour in ((-1, "C1"), (1, "C0")):
         right.scatter(*X[y == label].T, s=14, color=colour)
-    right.scatter(*X[result.extra["outliers"]].T, s=90, facecolors="none", edgecolors="tab:red", label="outliers found")
+    right.scatter(*X[result.extra["outliers"]].T, s=90, facecolors="none", edgecolors="black", label="outliers found")
     ys = np.array([X[:, 1].min() - 0.5, X[:, 1].max() + 0.5])
     svm = solve(models.robust_svm(X, y, C=10.0, theta=1.0, intercept="penalised"), "outlier-path").values
     for name, values, style in (("SVM", svm, "--"), ("robust SVM", result.values, "-")):
@@ -56,7 +67,7 @@ def main(path: str | None = None) -> Any:
     right.set_title("Outliers turn the SVM's line, not the robust one")
     right.legend(fontsize=8)
     if path is not None:
-        figure.savefig(path, dpi=120)
+        figure.savefig(path)
     return figure
 
 

@@ -13,8 +13,10 @@ import matplotlib.pyplot as plt
 
 from mipclass import PolyhedralClassifier, datasets
 from mipclass.plots import DecisionRegionDisplay
+from mipclass.plots.style import styled
 
 
+@styled
 def main(path=None):
     """Draw the figure, and save it if a path is given."""
     figure, axes = plt.subplots(2, 3, figsize=(13, 8.4), layout="constrained")
@@ -32,7 +34,7 @@ def main(path=None):
         "h half-planes separate what one line cannot; at a common barycentre (left, right) one line is trivial"
     )
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

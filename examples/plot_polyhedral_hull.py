@@ -15,8 +15,10 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from mipclass.methods.polyhedral.hulls import smallest_h
+from mipclass.plots.style import styled
 
 
+@styled
 def main(path=None):
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(5)
@@ -38,10 +40,10 @@ def main(path=None):
         answer = f"separable, h = {found.h} ({proof})" if found.h else f"{len(found.report.inside)} of B in conv(A)"
         ax.set_title(f"A, B = {names}: {answer}")
         ax.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
-    axes[0].legend(loc="lower right", fontsize="small")
+    axes[0].legend(loc="lower right", fontsize="small", frameon=True)
     figure.suptitle("Polyhedral separability is not symmetric")
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from mipclass import RGDTreeSVC, datasets
 from mipclass.plots import RGDTreeDisplay
+from mipclass.plots.style import styled
 
 
 def two_clouds(n: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -28,6 +29,7 @@ def line(axes: Any, w: np.ndarray, b: float, level: float, **style: Any) -> None
     axes.plot(x0, (level - b - w[0] * x0) / w[1], **style)
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     X, truth, y = two_clouds()
@@ -48,13 +50,13 @@ def main(path: str | None = None) -> Any:
     line(left, w, b, 0.0, color="k", label="RGD-tree")
     for level in (-1.0, 1.0):
         line(left, w, b, level, color="k", linestyle=":", linewidth=0.9)
-    line(left, soft.coef_[0], float(soft.intercept_[0]), 0.0, color="tab:green", linestyle="--", label="LinearSVC")
+    line(left, soft.coef_[0], float(soft.intercept_[0]), 0.0, color="C2", linestyle="--", label="LinearSVC")
     left.set(ylim=limits[1], title=f"{found} of {(y != truth).sum()} flipped labels found and left out")
     left.legend(fontsize=8)
     RGDTreeDisplay.from_estimator(rgd, ax=right)
     right.set_title("Each tree starts at the widest node of the last")
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

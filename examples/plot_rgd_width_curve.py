@@ -10,8 +10,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mipclass.analysis.width_curve import width_curve
+from mipclass.plots.style import styled
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(1)
@@ -34,7 +36,7 @@ def main(path: str | None = None) -> Any:
     axes.set_title("The tree reaches the proven optimum for every number of outliers")
     axes.legend()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

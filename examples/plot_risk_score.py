@@ -10,10 +10,12 @@ from sklearn.datasets import load_breast_cancer
 
 from mipclass import RiskScoreClassifier
 from mipclass.plots import ScoreCardDisplay
+from mipclass.plots.style import styled
 
 COLUMNS = ["worst radius", "worst texture", "worst concave points", "mean texture", "worst smoothness"]
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     data = load_breast_cancer(as_frame=True)
@@ -25,7 +27,7 @@ def main(path: str | None = None) -> Any:
     display = ScoreCardDisplay(card.card(positive="malignant")).plot()
     display.figure_.suptitle(f"Risk of malignancy: {card.result_.claim} least logistic loss, {card.loss_:.1f}")
     if path is not None:
-        display.figure_.savefig(path, dpi=110)
+        display.figure_.savefig(path)
     return display.figure_
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 from mipclass.protocol.hooks import Cut, Hooks
 
 
@@ -37,6 +38,7 @@ def all_best_rules(problem: Any) -> tuple[dict[tuple[int, ...], Any], Any]:
     return found, search
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(42)
@@ -61,7 +63,7 @@ def main(path: str | None = None) -> Any:
     axes.legend(loc="lower right")
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

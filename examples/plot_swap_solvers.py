@@ -10,8 +10,10 @@ import numpy as np
 
 import mipclass
 from mipclass import models
+from mipclass.plots.style import styled
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
@@ -25,7 +27,7 @@ def main(path: str | None = None) -> Any:
     for name, result in results.items():
         print(f"{name:18s} {result.objective:.9f} {result.seconds:.3f} s, recounted {result.recounted}")
     figure, axes = plt.subplots(figsize=(8, 4))
-    axes.barh(list(results), [result.seconds for result in results.values()], color="tab:blue")
+    axes.barh(list(results), [result.seconds for result in results.values()], color="C0")
     for k, result in enumerate(results.values()):
         off = problem.recount(result.values) / best - 1
         axes.annotate(f" off by {off:.0e}", (result.seconds, k), va="center", fontsize=8)
@@ -34,7 +36,7 @@ def main(path: str | None = None) -> Any:
     axes.margins(x=0.2)
     figure.tight_layout()
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from mipclass import TauFPLClassifier
 from mipclass.plots import NPRocDisplay
+from mipclass.plots.style import styled
 
 TAU = 0.03
 
@@ -24,6 +25,7 @@ def draw(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.vstack([plain, odd, positives]), np.repeat(["negative", "positive"], [n, n // 2])
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
@@ -43,7 +45,7 @@ def main(path: str | None = None) -> Any:
         print(f"{name}: at tau {at_tau:.3f}; its own decision: rate {fpr:.3f}, finds {tpr:.3f}")
     figure.suptitle("A ranking that looks at the worst negatives finds more positives at a low false-positive rate")
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from mipclass import models, solve
 from mipclass.plots import SearchTreeDisplay
+from mipclass.plots.style import styled
 
 
+@styled
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     rng = np.random.default_rng(0)
@@ -25,7 +27,7 @@ def main(path: str | None = None) -> Any:
         ax.set_title(f"{name}: {result.objective:g} errors {result.claim}, {result.nodes} nodes")
         print(f"{name}: {result}")
     if path is not None:
-        figure.savefig(path, dpi=110)
+        figure.savefig(path)
     return figure
 
 

@@ -44,7 +44,8 @@ class MaxFeatures(Constraint):
         return ("w",)
 
     def declare(self, d: Declaration) -> None:
-        d.builder.subject_to(d.fresh_row_name("max_features"), declare_use(d).sum() <= int(self.at_most))
+        note = "limit on the number of features with a weight"
+        d.builder.subject_to(d.fresh_row_name("max_features"), declare_use(d).sum() <= int(self.at_most), note=note)
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
         return max(0.0, float(np.count_nonzero(values["w"])) - self.at_most)

@@ -101,8 +101,10 @@ def declare_slack(d: Declaration) -> Variables:
         return d.builder["slack"]
     if isinstance(d.model.rule, Polyhedron):
         return declare_polyhedral_slack(d, d.model.rule)
-    slack = d.builder.variables("slack", labels=d.points.first, lower=0.0)
-    d.builder.subject_to("hinge", d.margins + slack >= 1, labels=d.points.first)
+    slack = d.builder.variables("slack", labels=d.points.first, lower=0.0, note="how far a point misses the margin 1")
+    d.builder.subject_to(
+        "hinge", d.margins + slack >= 1, labels=d.points.first, note="y (w.x + b) >= 1 - slack, one row per point"
+    )
     return slack
 
 

@@ -101,7 +101,8 @@ def find_box(d: Declaration, margin: float) -> WeightBox | None:
         scope = f"among rules whose correct points have margin >= {1 / factor:.3g}"
     required = 1.0 if scale_free or margin else FREE_MARGIN
     spread = deviation @ np.where(largest > 0, reach, 0.0)
-    offset = float(spread.max()) + 1.0 if rule.intercept is not False else 0.0
+    # Twelve digits: what comes after them is rounding (50000.00000000001), and the 1 leaves room for it.
+    offset = float(f"{spread.max():.12g}") + 1.0 if rule.intercept is not False else 0.0
     if tied and not is_cone:  # In a cone every rule has a multiple with |b| <= offset; elsewhere the rows on b decide.
         offset = max(offset, _largest_named_offset(d.model))
     scope = scope or "; ".join([f"within |w_j| <= {reach.max():.6g}", *free_margin_note(d.model, margin)])

@@ -82,7 +82,7 @@ def _declare_size(d: Declaration, block: Variables) -> Variables:
     if d.builder.has(name):
         return d.builder[name]
     size = d.builder.variables(name, block.shape, labels=_labels(block), lower=0.0)
-    d.builder.subject_to(f"{name}_above", size - block >= 0)
+    d.builder.subject_to(f"{name}_above", size - block >= 0, note=f"{name} is at least the size of {block.name}")
     d.builder.subject_to(f"{name}_below", size + block >= 0)
     return size
 
@@ -116,6 +116,7 @@ def declare_use(d: Declaration) -> Variables:
         raise InvalidInputError(
             f"the rule {d.model.rule.formula()!r} has no weight for each feature to count; use Linear()."
         )
-    use = d.builder.binaries("use", labels=d.data.feature_names)
-    d.builder.subject_to("unused", d.builder["w"] == 0, when=(use, 0), labels=d.data.feature_names)
+    use = d.builder.binaries("use", labels=d.data.feature_names, note="1 where a feature has a weight")
+    note = "where use is 0, the weight is 0"
+    d.builder.subject_to("unused", d.builder["w"] == 0, when=(use, 0), labels=d.data.feature_names, note=note)
     return use

@@ -79,7 +79,9 @@ class _ErrorSum(Constraint):
         error = declare_errors(d)
         [limit] = self.error_limits(d.model)
         coefficients = d.points.sums(limit.coefficients)
-        d.builder.subject_to(d.fresh_row_name(self._row_name), coefficients @ error <= limit.at_most)
+        d.builder.subject_to(
+            d.fresh_row_name(self._row_name), coefficients @ error <= limit.at_most, note=self.formula()
+        )
 
 
 class _Rate(_ErrorSum):

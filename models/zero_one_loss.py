@@ -30,6 +30,16 @@ WRONG_MARGIN = 1.0 - 10 * MARGIN_TOLERANCE
 """With margin=1 a point with error_i = 1 must have y (w.x + b) <= WRONG_MARGIN where errors are two-sided: ten tolerances
 below 1, so that a row satisfied within a solver's tolerance is still recounted as an error."""
 
+MARGIN_NOTE = (
+    "one row per point, y (w.x + b) >= margin, which has to hold where error is 0; the coefficient of error (big M) is large "
+    "enough to lift the row for every rule within the bounds where error is 1"
+)
+SCALE_NOTE = (
+    "the score of the mean point is limited, as the weights are: a rule and its multiples are one rule, and these limits choose a "
+    "multiple so large that a margin of 1 is far above the tolerances of solvers"
+)
+"""What files say of the margin rows, and of the rows that fix the scale."""
+
 On = Literal["all", "positives", "negatives"]
 
 
@@ -113,7 +123,7 @@ def declare_errors(d: Declaration) -> Variables:
     if d.builder.has("error"):
         return d.builder["error"]
     labels = d.points.first
-    error = d.builder.binaries("error", labels=labels)
+    error = d.builder.binaries("error", labels=labels, note="1 where a point may be misclassified")
     loss_margin = zero_one_margin(d.model)
     box = find_box(d, loss_margin)
     scores, margin, limit = d.margins, loss_margin or FREE_MARGIN, np.array(np.inf)
@@ -124,13 +134,15 @@ def declare_errors(d: Declaration) -> Variables:
         d.notes.extend(free_margin_note(d.model, loss_margin))
     given = [term.big_m for _, term in d.model.terms if isinstance(term, ZeroOne) and term.big_m is not None]
     if given:
-        d.builder.subject_to("margin", scores + given[0] * error >= margin, labels=labels)
+        d.builder.subject_to("margin", scores + given[0] * error >= margin, labels=labels, note=MARGIN_NOTE)
     else:
-        d.builder.subject_to("margin", scores >= margin, when=(error, 0), big_m=limit, labels=labels)
+        rows = scores >= margin
+        d.builder.subject_to("margin", rows, when=(error, 0), big_m=limit, labels=labels, note=MARGIN_NOTE)
     if any(constraint.two_sided for constraint in d.model.constraints):
         # A point on the boundary would count as an error in the program although predict may classify it correctly.
         wrong = WRONG_MARGIN if loss_margin else -margin
-        d.builder.subject_to("wrong", scores <= wrong, when=(error, 1), big_m=limit, labels=labels)
+        note = "where error is 1, the point is really misclassified: a fake error could help a constraint"
+        d.builder.subject_to("wrong", scores <= wrong, when=(error, 1), big_m=limit, labels=labels, note=note)
     return error
 
 
@@ -138,8 +150,8 @@ def _declare_box(d: Declaration, box: WeightBox) -> None:
     d.builder.tighten("w", lower=-box.reach, upper=box.reach)
     if d.builder.has("b") and np.isfinite(box.offset):
         centre = d.builder["b"] + box.mean @ d.builder["w"]
-        d.builder.subject_to("centre_above", centre >= -box.offset)
-        d.builder.subject_to("centre_below", centre <= box.offset)
+        d.builder.subject_to("centre_above", centre >= -box.offset, note=SCALE_NOTE)
+        d.builder.subject_to("centre_below", centre <= box.offset, note="the other side of the same limit")
     d.notes.append(box.scope)
     d.units = Units(box.unit, box.mean)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from .digits import signed, texts
 from .names import NO_ROWS, OBJECTIVE
-from .portable import Portable, remarks, widest
+from .portable import Portable, block_notes, remarks, widest
 
 _LINE = 300  # characters of terms; with a label, a condition and a right-hand side the language's limit of 560 is kept
 _CHUNK = 200_000  # terms formatted at a time, which bounds the memory
@@ -84,7 +84,7 @@ def _rows(content: Portable, names: NDArray[Any], width: int) -> Iterator[str]:
     """
     data, indices, indptr = _without_empty_rows(content.program.A)
     senses, sides = _senses(content.program.row_lower, content.program.row_upper)
-    conditions = _conditions(content)
+    conditions, notes = _conditions(content), block_notes(content.program.rows)
     start, m = 0, content.program.n_rows
     while start < m:
         stop = int(np.searchsorted(indptr, indptr[start] + _CHUNK, side="right")) - 1
@@ -97,6 +97,8 @@ def _rows(content: Portable, names: NDArray[Any], width: int) -> Iterator[str]:
         glue = _GLUE[2 * wraps + negative]
         opened = zip(content.rows[rows], conditions[rows], _SIGN[negative[first].astype(int)], strict=True)
         glue[first] = [f" {label}: {condition}{sign}" for label, condition, sign in opened]
+        for row in (row for row in notes if start <= row < stop):
+            glue[first[row - start]] = f"\\ {notes[row]}\n{glue[first[row - start]]}"
         shown = names[indices[span]]
         shown[last] = [f"{x} {r} {v}\n" for x, r, v in zip(shown[last], senses[rows], sides[rows], strict=True)]
         parts = [" "] * (4 * len(glue))
@@ -148,4 +150,6 @@ def _bounds(content: Portable) -> list[str]:
     lines[no_lower] = [f" -inf <= {x} <= {v}\n" for x, v in zip(names[no_lower], texts(upper[no_lower]), strict=True)]
     ends = zip(names[two_sided], texts(lower[two_sided]), texts(upper[two_sided]), strict=True)
     lines[two_sided] = [f" {low} <= {x} <= {high}\n" for x, low, high in ends]
+    for column, note in block_notes(content.program.variables).items():
+        lines[column] = f"\\ {note}\n{lines[column]}"
     return lines.tolist()

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from .digits import texts
 from .names import OBJECTIVE, legal
-from .portable import Portable, remarks
+from .portable import Portable, block_notes, remarks
 
 _CHUNK = 200_000  # entries formatted at a time, which bounds the memory
 
 
 def write_mps(content: Portable, stream: IO[str]) -> None:
     """Write the program in free MPS format."""
-    stream.write("".join(f"* {line}\n" for line in remarks(content)))
+    notes = [*block_notes(content.program.variables).values(), *block_notes(content.program.rows).values()]
+    stream.write("".join(f"* {line}\n" for line in [*remarks(content), *notes]))
     # CBC guesses the format from the columns unless it is told that it is free.
     stream.write(f"NAME {legal(content.described.name)} FREE\nROWS\n N {OBJECTIVE}\n")
     program = content.program

@@ -264,7 +264,7 @@ class LinearConstraint(Constraint):
         return tuple(block.name for block in self.rows.expression.terms)
 
     def declare(self, d: Declaration) -> None:
-        d.builder.subject_to(d.fresh_row_name("user"), self.rows)
+        d.builder.subject_to(d.fresh_row_name("user"), self.rows, note="rows added by the user")
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
         worst = self.rows.violation(values)

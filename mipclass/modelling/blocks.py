@@ -6,7 +6,7 @@ Labels are feature names or numbers of data rows, so that values, files and expl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
@@ -15,13 +15,15 @@ from math import prod
 class Block:
     """A named range of columns or rows: `w` with one label per feature, `margin` with one label per data row.
 
-    `labels` has one entry per axis: a tuple of strings, or None for plain positions.
+    `labels` has one entry per axis: a tuple of strings, or None for plain positions. `note` says in words what the block is, for
+    people who read a file of the program; it takes no part in comparisons.
     """
 
     name: str
     start: int
     shape: tuple[int, ...]
     labels: tuple[tuple[str, ...] | None, ...] = ()
+    note: str = field(default="", compare=False)
 
     @property
     def size(self) -> int:

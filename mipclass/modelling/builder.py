@@ -65,10 +65,11 @@ class Builder:
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
         integer: bool = False,
+        note: str = "",
     ) -> Variables:
         """Declare a block of columns. `shape` may be left out when `labels` are given (one axis) and for a scalar.
 
-        For two axes give `labels` as a pair (row labels or None, column labels or None).
+        For two axes give `labels` as a pair (row labels or None, column labels or None). `note` says what the columns are, in files.
         """
         if name in self._declared:
             raise InvalidInputError(f"builder {self.name!r} already has a variable block {name!r}; names must differ.")
@@ -76,7 +77,7 @@ class Builder:
             shape = () if labels is None else (len(labels),)
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         variables = Variables(name, shape, _axis_labels(labels, shape))
-        block = Block(name, self._n_columns, shape, variables.labels)
+        block = Block(name, self._n_columns, shape, variables.labels, note)
         self._declared[name] = (variables, block)
         self._blocks.append(block)
         self._lower.append(np.broadcast_to(np.asarray(lower, np.float64), shape).ravel())
@@ -85,9 +86,11 @@ class Builder:
         self._n_columns += block.size
         return variables
 
-    def binaries(self, name: str, shape: int | tuple[int, ...] | None = None, *, labels: Labels = None) -> Variables:
+    def binaries(
+        self, name: str, shape: int | tuple[int, ...] | None = None, *, labels: Labels = None, note: str = ""
+    ) -> Variables:
         """Declare a block of binary columns."""
-        return self.variables(name, shape, labels=labels, lower=0.0, upper=1.0, integer=True)
+        return self.variables(name, shape, labels=labels, lower=0.0, upper=1.0, integer=True, note=note)
 
     def has(self, name: str) -> bool:
         """A block of variables of that name is declared."""
@@ -130,18 +133,19 @@ class Builder:
         when: tuple[Affine, int] | None = None,
         big_m: ArrayLike = np.inf,
         labels: Labels = None,
+        note: str = "",
     ) -> None:
         """Add rows. With `when=(z, value)` a row has to hold only where its binary z has that value.
 
         `big_m` is a proven limit on the violation of each such row, when one is known; otherwise the big-M reduction
-        derives one from the bounds.
+        derives one from the bounds. `note` says what the rows are, in files.
         """
         if not isinstance(rows, Rows):
             raise InvalidInputError(
                 f"row block {name!r} needs a comparison of expressions such as X @ w + b >= 1; got {type(rows).__name__}."
             )
         shape = rows.expression.shape
-        block = Block(name, self._n_rows, shape, _axis_labels(labels, shape))
+        block = Block(name, self._n_rows, shape, _axis_labels(labels, shape), note)
         if when is not None and when[0].shape != shape:
             raise InvalidInputError(f"rows {name!r} have shape {shape} but their indicator has shape {when[0].shape}.")
         self._rows.append((block, rows, when))

@@ -53,10 +53,12 @@ class Linear(Rule):
         return ("w", "b")
 
     def declare(self, d: Declaration) -> None:
-        w = d.builder.variables("w", labels=d.data.feature_names)
+        w = d.builder.variables("w", labels=d.data.feature_names, note="weights of the features")
         d.scores = d.points.X @ w
         if self.intercept is not False:
-            d.scores = d.scores + d.builder.variables("b")
+            d.scores = d.scores + d.builder.variables(
+                "b", note="the offset: a point is called positive where w.x + b > 0"
+            )
 
     def scores(self, values: Mapping[str, Any], X: Any) -> Array:
         products = np.asarray(X @ np.asarray(values["w"], dtype=np.float64), dtype=np.float64)

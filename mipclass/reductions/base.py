@@ -18,6 +18,9 @@ import numpy as np
 from ..arrays import Array, Index
 from ..modelling.program import Program
 
+UPPER_SIDE = "upper sides of rows with two limits, which stand above with their lower sides"
+"""What files say of rows that split the upper side off a row."""
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:

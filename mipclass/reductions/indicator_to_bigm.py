@@ -20,7 +20,7 @@ from ..errors import UnsupportedProgramError
 from ..modelling.blocks import Block
 from ..modelling.indicators import Indicators
 from ..modelling.program import Program
-from .base import Answer, Extended, Reduction
+from .base import UPPER_SIDE, Answer, Extended, Reduction
 
 
 class IndicatorToBigM(Reduction):
@@ -56,7 +56,7 @@ class IndicatorToBigM(Reduction):
             row_lower = np.concatenate([row_lower, np.full(k, -np.inf)])
             row_upper = np.concatenate([row_upper, (u + at_one * M_upper)[both]])
             names = program.row_names()
-            blocks = (*blocks, Block("upper_side", m, (k,), (tuple(names[i] for i in rows[both]),)))
+            blocks = (*blocks, Block("upper_side", m, (k,), (tuple(names[i] for i in rows[both]),), UPPER_SIDE))
         reduced = program.replace_with(
             A=A, row_lower=row_lower, row_upper=row_upper, rows=blocks, indicators=Indicators.none()
         )

@@ -12,7 +12,7 @@ from ..arrays import Mask, Positions
 from ..modelling.blocks import Block
 from ..modelling.indicators import Indicators
 from ..modelling.program import Program
-from .base import Extended, Reduction
+from .base import UPPER_SIDE, Extended, Reduction
 
 
 class RangedToPairs(Reduction):
@@ -31,7 +31,7 @@ class RangedToPairs(Reduction):
             A=sp.csr_array(sp.vstack([program.A, program.A[ranged]], format="csr")),
             row_lower=np.concatenate([program.row_lower, np.full(k, -np.inf)]),
             row_upper=np.concatenate([row_upper, program.row_upper[ranged]]),
-            rows=(*program.rows, Block("upper_side", m, (k,), (tuple(names[i] for i in ranged),))),
+            rows=(*program.rows, Block("upper_side", m, (k,), (tuple(names[i] for i in ranged),), UPPER_SIDE)),
             indicators=_copied(program.indicators, ranged, m),
         )
         return reduced, Extended.of(program, np.concatenate([np.arange(m), ranged]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mipclass
+from mipclass import models
 from mipclass.errors import MipclassWarning, UnsupportedProgramError
 from mipclass.files import write
 from mipclass.modelling.blocks import Block
@@ -58,6 +60,7 @@ Subject To
  rate: +1 k +1 error_0 +1 error_1 >= 0.25
  tie: +1 w_age -3 t = 4
  cap: +1 b +1 k <= 7
+\\ upper_side[1]: upper sides of rows with two limits, which stand above with their lower sides
  upper_side_rate: +1 k +1 error_0 +1 error_1 <= 2
 Bounds
  -1 <= w_age <= 1
@@ -79,6 +82,7 @@ End
 GOLDEN_MPS = """\
 * toy model: MIQP, written by mipclass
 * Holds indicator constraints: CBC and SYMPHONY misread them; SCIP, CPLEX and Gurobi read them.
+* upper_side[1]: upper sides of rows with two limits, which stand above with their lower sides
 NAME toy_model FREE
 ROWS
  N obj
@@ -338,3 +342,28 @@ def test_writing_without_a_sidecar_leaves_no_older_one(tmp_path: Path) -> None:
     random_lp(0).write(tmp_path / "m.lp")
     write(random_lp(1), tmp_path / "m.lp", sidecar=False)
     assert [file.name for file in tmp_path.iterdir()] == ["m.lp"]
+
+
+@pytest.mark.parametrize("ending", ["lp", "mps"])
+def test_files_of_models_say_what_each_block_is_in_short_numbers(tmp_path: Path, ending: str) -> None:
+    """Comments name every block; big-M constants have three digits and are none too small."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(20, 3)) * [1.0, 50.0, 0.01], rng.permutation(np.arange(20) % 2)
+    limits = [models.FalsePositiveRate(0.2), models.MaxFeatures(2)]
+    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=limits, feature_names=["a", "b", "c"])
+    problem.subject_to(problem.w["a"] >= 0)
+    problem.write(tmp_path / f"model.{ending}")
+    text = (tmp_path / f"model.{ending}").read_text()
+    mark = {"lp": "\\", "mps": "*"}[ending]
+    for block in (*problem.program().variables, *problem.program().rows):
+        assert f"\n{mark} {block}: " in text
+    assert re.search(r"centre_above.*50001\b", text)
+    program, smallest = mipclass.read(tmp_path / f"model.{ending}"), IndicatorToBigM().apply(problem.program())[0]
+    columns = program.block("error").slice
+    written, needed = program.A[: program.n_rows, columns], smallest.A[: smallest.n_rows, columns]
+    margins = next(block for block in program.rows if block.name == "margin").slice
+    M, least = written[margins].diagonal(), needed[margins].diagonal()
+    assert (least <= M).all()
+    assert (1.01 * least >= M).all()
+    assert all(float(f"{value:.2e}") == value for value in M)
+    assert mipclass.solve(program, "highs").objective == pytest.approx(mipclass.solve(problem, "highs").objective)

@@ -28,3 +28,16 @@ def test_from_estimator_needs_a_fit():
         OutlierPathDisplay.from_estimator(OutlierPathSVC())
     X, y = noisy(40, 2, 1)
     assert OutlierPathDisplay.from_estimator(OutlierPathSVC(selection=0.0).fit(X, y)).figure_
+
+
+def test_points_with_the_same_multipliers_share_a_line_and_rows_count_from_one():
+    values = np.array([1.0, 0.5, 0.0])
+    multipliers = np.array([[1.0, 1.0, 0.0], [0.5, 0.5, 0.2], [0.0, 0.0, 0.7]])
+    calm = np.zeros(3, dtype=bool)
+    display = OutlierPathDisplay(values, multipliers, calm, points=np.array([9, 4, 2]), parameter="theta").plot()
+    assert [line.get_label() for line in display.ax_.lines] == ["points 4, 9", "point 2"]
+    X, y = noisy(40, 2, 1)
+    fitted = OutlierPathSVC(selection=0.0).fit(X, y)
+    by_row = OutlierPathDisplay.from_estimator(fitted, points=[3], by_row=True)
+    assert by_row.ax_.lines[0].get_label() == f"row {fitted.path_rows_[3] + 1}"
+    assert not by_row.ax_.spines["top"].get_visible()
