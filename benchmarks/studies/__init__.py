@@ -17,6 +17,10 @@ class StudyEntry(NamedTuple):
 
 
 STUDIES = {
+    "compositions": StudyEntry(
+        "benchmarks.studies.zero_one.compositions",
+        "Proofs of compositions: the 0-1 loss with limits on errors and signs of weights, `exact` beside HiGHS and SCIP.",
+    ),
     "general_solvers": StudyEntry(
         "benchmarks.studies.general.solvers",
         "General solvers through mipclass against calling them by hand or through CVXPY: dense QPs and convex MIQPs.",

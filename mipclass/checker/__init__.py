@@ -222,15 +222,19 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
 def _proven(lower: Any, kind: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction, int]:
     """The bound that a proof of this kind gives and the nodes of its tree; Rejected when it does not hold."""
     if kind == "trivial":
-        return (check_rows(lower, problem, cancel=True).constant if problem.is_plain else Fraction(0)), 0
+        return (check_rows(lower, problem).constant if "constant" in lower else Fraction(0)), 0
     if kind == "box":
-        if not problem.is_plain:
-            raise Rejected("lower", "a box proof is about the plain 0-1 loss only")
         from .box import check_box
+        from .cone import read_cone, row_weights
 
-        rows = check_rows(lower, problem, cancel=True)
-        vectors = [problem.signed_row(i) for i in rows.points]
-        whole, nodes = check_box(field(lower, "proof", "lower"), vectors, rows.weights, scope, "box tree")
+        if problem.limits:
+            raise Rejected("lower", 'a box proof says nothing about limits on errors; prices do (kind "priced")')
+        cone = read_cone(lower, problem)
+        rows = check_rows(lower, problem)
+        vectors = [*(problem.signed_row(i) for i in rows.points), *cone.rows]
+        weights = [*rows.weights, *row_weights(lower, cone)]
+        inside = cone.behind(len(rows.points))
+        whole, nodes = check_box(field(lower, "proof", "lower"), vectors, weights, scope, "box tree", inside)
         return rows.constant + rows.unit * whole, nodes
     if kind == "iis":
         from .iis import check_iis

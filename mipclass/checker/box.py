@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, rationals, unpack, whole, whole_list
+from .cone import EVERY_RULE, Cone
 from .iis import check_cover
 from .patience import look
 from .scope import Scope
@@ -36,9 +37,18 @@ Vectors = Sequence[Sequence[Fraction]]
 
 
 def check_box(
-    proof: Any, rows: Vectors, weights: Sequence[int], scope: Scope, place: str, nested: int = 0
+    proof: Any,
+    rows: Vectors,
+    weights: Sequence[int],
+    scope: Scope,
+    place: str,
+    cone: Cone = EVERY_RULE,
+    nested: int = 0,
 ) -> tuple[int, int]:
-    """(bound, nodes) of a proof that holds; Rejected otherwise."""
+    """(bound, nodes) of a proof that holds; Rejected otherwise.
+
+    cone : the rules in question, if they are not all; its rows are among `rows`, as points.
+    """
     from . import box_kernel as kernel
 
     bound = whole(field(proof, "bound", place), place)
@@ -46,8 +56,10 @@ def check_box(
         return bound, 0  # costs are not negative: nothing to prove
     if bound > sum(weights) or sum(weights) >= LARGEST or nested > MOST_NESTED:
         raise Rejected(place, f"its bound or its weights are too large, or it is nested deeper than {MOST_NESTED}")
+    if cone.rows and "inverse" in proof:
+        raise Rejected(place, "beside rows on (w, b), which have no margin, the map must reach every rule exactly")
     points, half_errors = round_rows(mapped(proof, rows, scope, place), kernel.POINT_BITS, place)
-    lemmas, nodes = check_lemmas(proof, rows, weights, scope, place, nested)
+    lemmas, nodes = check_lemmas(proof, rows, weights, scope, place, cone, nested)
     cloud = kernel.Cloud(points, half_errors, np.array(weights, dtype=np.int64))
     code, node = kernel.walk(cloud, bound, stream(proof, place), lemmas)
     if code != kernel.OK:
@@ -100,7 +112,13 @@ def _check_inverse(
 
 
 def check_lemmas(
-    proof: Any, rows: Vectors, weights: Sequence[int], scope: Scope, place: str, nested: int
+    proof: Any,
+    rows: Vectors,
+    weights: Sequence[int],
+    scope: Scope,
+    place: str,
+    cone: Cone = EVERY_RULE,
+    nested: int = 0,
 ) -> tuple[Any, int]:
     """The lemmas as the kernel reads them, each of them checked, and the nodes of their trees."""
     from .box_kernel import Lemmas
@@ -119,9 +137,11 @@ def check_lemmas(
             raise Rejected(where, f"lemmas of kind {kind!r} are not known to this checker")
         own_rows, own_weights = [rows[i] for i in chosen], [weights[i] for i in chosen]
         if kind == "box":
-            value, more = check_box(lemma, own_rows, own_weights, scope, where, nested + 1)
+            value, more = check_box(lemma, own_rows, own_weights, scope, where, cone.among(chosen), nested + 1)
+        elif cone.places & set(chosen):
+            raise Rejected(where, "it takes a row on (w, b) for a point")
         else:
-            value, more = check_cover(lemma, own_rows, own_weights, scope, where)
+            value, more = check_cover(lemma, own_rows, own_weights, scope, where, cone=cone)
         if abs(value) >= LARGEST:
             raise Rejected(where, "its bound is too large")
         nodes += more

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, field, integer_rows, unpack, unpack_hex, whole
+from .cone import EVERY_RULE, Cone
 from .patience import look
 from .problem import ExactProblem, ProofRows, Row, check_rows
 from .scope import Scope
@@ -29,7 +30,7 @@ from .sums import least_sum
 
 def check_iis(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction, int]:
     """(proven bound, nodes); Rejected otherwise."""
-    rows = check_rows(lower, problem, cancel=problem.is_plain)
+    rows = check_rows(lower, problem)
     # One factor for all vectors (side rows included) keeps the sums to be checked proportional.
     sides = [a if problem.intercept else a[:-1] for a, _ in problem.rows]
     *vectors, room = integer_rows([*(problem.signed_row(i) for i in rows.points), *sides, scope.allowances])
@@ -46,10 +47,13 @@ def check_cover(
     scope: Scope,
     place: str,
     limits: Sequence[Row] = (),
+    cone: Cone = EVERY_RULE,
 ) -> tuple[int, int]:
-    """(bound, nodes) of a proof that the rows alone cost so much, under limits on their errors if there are any; Rejected otherwise."""
-    *vectors, room = integer_rows([*rows, scope.allowances])
-    members = _check_supports(proof, vectors, [], room, margin=False, within=f"{place}, ")
+    """(bound, nodes) of a proof that the rows alone cost so much, under limits on their errors if there are any, for rules of the cone;
+    Rejected otherwise."""
+    *vectors, room = integer_rows([*rows, *cone.rows, scope.allowances])
+    ends = [Fraction(0)] * len(cone.rows)
+    members = _check_supports(proof, vectors, ends, room, margin=False, within=f"{place}, ")
     proven, nodes = _check_tree(proof, weights, members, list(limits), within=f"{place}, ")
     bound = whole(field(proof, "bound", place), place)
     if bound > least_sum(weights, proven):

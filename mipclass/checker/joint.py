@@ -15,6 +15,7 @@ import numpy as np
 
 from .arithmetic import Rejected, field, rationals, whole_list
 from .box import mapped, round_rows
+from .cone import Cone
 from .iis import check_cover, merged_limits
 from .patience import look
 from .problem import ExactProblem, ProofRows, Row, check_rows
@@ -63,12 +64,12 @@ class Joint:
         return self.rows.constant + self.rows.unit * (sum(self.rows.weights[i] for i in lost) + lemma.bound)
 
 
-def read_joint(content: Any, lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Joint, int]:
+def read_joint(content: Any, lower: Any, problem: ExactProblem, scope: Scope, cone: Cone) -> tuple[Joint, int]:
     """The points and lemmas, each of them checked, and the nodes of their trees."""
     from . import box_kernel as kernel
 
     place = "joint"
-    rows = check_rows(content, problem, cancel=False)
+    rows = check_rows(content, problem)
     vectors = [problem.signed_row(i) for i in rows.points]
     points, half_errors = round_rows(mapped(lower, vectors, scope, place, reaches_all=False), kernel.POINT_BITS, place)
     limits = merged_limits(problem, rows)
@@ -84,7 +85,7 @@ def read_joint(content: Any, lower: Any, problem: ExactProblem, scope: Scope) ->
         rooms = rationals(field(item, "rooms", where), len(limits), where)
         own = [([c[i] for i in chosen], room) for (c, _), room in zip(limits, rooms, strict=True)]
         weights = [rows.weights[i] for i in chosen]
-        bound, more = check_cover(item, [vectors[i] for i in chosen], weights, scope, where, own)
+        bound, more = check_cover(item, [vectors[i] for i in chosen], weights, scope, where, own, cone)
         nodes += more
         lemmas.append(_Lemma(chosen, rooms, None if bound > sum(weights) else bound))
     return Joint(points, half_errors, rows, limits, lemmas), nodes

@@ -17,6 +17,7 @@ import numpy as np
 
 from .arithmetic import Rejected, field, unpack, whole
 from .box import LARGEST, REASONS, check_lemmas, mapped, round_rows, stream
+from .cone import Cone, read_cone, row_weights
 from .joint import read_joint
 from .priced import counts_objective, plain_problem, shift
 from .problem import ExactProblem, check_rows
@@ -41,17 +42,18 @@ def check_limited(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
     """(proven bound, nodes); Rejected otherwise."""
     from . import box_kernel as kernel
 
-    every = [[*point, Fraction(1)] for point in problem.X]
+    cone = read_cone(lower, problem)
+    every = [*([*point, Fraction(1)] for point in problem.X), *cone.rows]
     mapped(lower, every, scope, "lower")  # every rule has its coordinates V
     contents, parts = field(lower, "losses", "lower"), field(lower, "parts", "lower")
     if not isinstance(contents, list) or not isinstance(parts, list) or not parts:
         raise Rejected("lower", "losses and parts must be lists, and there must be a part")
     losses, nodes = [], 0
     for number, content in enumerate(contents):
-        loss, more = _read_loss(content, lower, problem, scope, f"loss {number}")
+        loss, more = _read_loss(content, lower, problem, scope, cone, f"loss {number}")
         losses.append(loss)
         nodes += more
-    joint, more = read_joint(field(lower, "joint", "lower"), lower, problem, scope)
+    joint, more = read_joint(field(lower, "joint", "lower"), lower, problem, scope, cone)
     nodes += more
     waiting: dict[int, list[Any]] = {0: [kernel.faces(losses[0].cloud.points.shape[1])]}
     bound: Fraction | None = None
@@ -84,24 +86,28 @@ def check_limited(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
                 raise Rejected(place, "it hands boxes to a part that does not come later")
             here = handed_to == other
             waiting.setdefault(other, []).append(kernel.Boxes(handed.low[here], handed.high[here]))
-    if waiting or bound is None:
-        raise Rejected("lower", "boxes are left that no part closes, or no part counts the objective")
-    return bound, nodes
+    if waiting:
+        raise Rejected("lower", "boxes are left that no part closes")
+    # Without a part that counts the objective, no rule keeps the limits: every rule that does costs more than all points.
+    return sum(problem.costs, Fraction(1)) if bound is None else bound, nodes
 
 
-def _read_loss(content: Any, lower: Any, problem: ExactProblem, scope: Scope, place: str) -> tuple[_Loss, int]:
+def _read_loss(
+    content: Any, lower: Any, problem: ExactProblem, scope: Scope, cone: Cone, place: str
+) -> tuple[_Loss, int]:
     """A loss with its lemmas checked, and the nodes of these."""
     from . import box_kernel as kernel
 
     plain = plain_problem(content, problem)
-    rows = check_rows(content, plain, cancel=True)
-    if not rows.points or sum(rows.weights) >= LARGEST:
+    rows = check_rows(content, plain)
+    weights = [*rows.weights, *row_weights(content, cone)]
+    if not rows.points or sum(weights) >= LARGEST:
         raise Rejected(place, "it has no points, or their weights are too large")
-    vectors = [plain.signed_row(i) for i in rows.points]
+    vectors = [*(plain.signed_row(i) for i in rows.points), *cone.rows]
     shared = {"columns": field(lower, "columns", "lower"), "map": field(lower, "map", "lower")}
     images = mapped(shared, vectors, scope, place, reaches_all=False)
     points, half_errors = round_rows(images, kernel.POINT_BITS, place)
-    lemmas, nodes = check_lemmas(content, vectors, rows.weights, scope, place, 0)
-    cloud = kernel.Cloud(points, half_errors, np.array(rows.weights, dtype=np.int64))
+    lemmas, nodes = check_lemmas(content, vectors, weights, scope, place, cone.behind(len(rows.points)))
+    cloud = kernel.Cloud(points, half_errors, np.array(weights, dtype=np.int64))
     constant = rows.constant - shift(content, problem)
     return _Loss(cloud, lemmas, constant, rows.unit, counts_objective(content)), nodes

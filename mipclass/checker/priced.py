@@ -18,8 +18,8 @@ from .problem import ExactProblem
 
 
 def plain_problem(lower: Any, problem: ExactProblem) -> ExactProblem:
-    """The plain problem of the prices in `lower`, which the proof inside must be about."""
-    return ExactProblem(_priced_costs(lower, problem), 0, True, [], [], problem.X, problem.y)
+    """The problem without limits of the prices in `lower`, which the proof inside must be about; rows on (w, b) stay."""
+    return ExactProblem(_priced_costs(lower, problem), 0, True, [], problem.rows, problem.X, problem.y)
 
 
 def shift(lower: Any, problem: ExactProblem) -> Fraction:
@@ -36,8 +36,8 @@ def counts_objective(lower: Any) -> bool:
 
 
 def _prices(lower: Any, problem: ExactProblem) -> list[Fraction]:
-    if problem.margin or problem.rows or not problem.intercept:
-        raise Rejected("lower", "prices are about limits on errors alone: no rows, no margin, and a free offset")
+    if problem.margin or not problem.intercept:
+        raise Rejected("lower", "prices are about limits on errors without a margin and with a free offset")
     prices = rationals(field(lower, "prices", "lower"), len(problem.limits), "lower, prices")
     if any(price < 0 for price in prices):
         raise Rejected("lower, prices", "a price is negative")

@@ -220,8 +220,8 @@ class ProofRows:
     constant: Fraction
 
 
-def check_rows(lower: Any, problem: ExactProblem, *, cancel: bool) -> ProofRows:
-    """Merge equal points, cancel opposite ones when that is allowed, and hold the certificate's weights against it.
+def check_rows(lower: Any, problem: ExactProblem) -> ProofRows:
+    """Merge equal points, cancel opposite ones where the certificate's constant counts them, and hold its weights against it.
 
     Equal points with equal labels are wrong together, so their costs add. Of equal points with opposite labels at least one kind is
     wrong: min of the two masses is paid by every rule, and what is left on the heavier side can be avoided.
@@ -231,8 +231,8 @@ def check_rows(lower: Any, problem: ExactProblem, *, cancel: bool) -> ProofRows:
         look()
         sides = mass.setdefault(tuple(problem.X[i]), {1: Fraction(0), -1: Fraction(0)})
         sides[problem.y[i]] += problem.costs[i]
-    common = {point: min(sides.values()) if cancel else Fraction(0) for point, sides in mass.items()}
     constant = rational(field(lower, "constant", "lower"), "lower, constant")
+    common = {point: min(sides.values()) if constant else Fraction(0) for point, sides in mass.items()}
     if constant > sum(common.values(), Fraction(0)):
         raise Rejected("lower, constant", "it is more than opposite twins cost")
     unit = rational(field(lower, "unit", "lower"), "lower, unit")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from ...arrays import Array
 from ...protocol.result import Outcome, Status
 from ...protocol.run import Run
@@ -13,6 +15,7 @@ from ..zero_one.prepared import ROUNDING_SHOWS
 from .answer import answer, stopper
 from .first_rules import first_rules
 from .form import ProofForm
+from .plain import plain_proof
 from .provers import IISProver
 
 
@@ -36,6 +39,16 @@ def prove_constrained(
         outcome = _proven(form, run, prover, floor, nodes)
         finer = finer_prover(form, run, prover)
     return outcome
+
+
+def prove_in_cone(form: ProofForm, run: Run) -> Outcome:
+    """A problem that is plain but for homogeneous rows: the race of provers in the cone, then branch and cut for what it leaves open."""
+    found = plain_proof(form, run, None)
+    if found.stopped is Status.NUMERICAL_ERROR and run.stop() is None:
+        return prove_constrained(form, run, np.append(*found.rule), found.lower, found.nodes)
+    return answer(
+        form, run, rule=found.rule, lower=found.lower, stopped=found.stopped, nodes=found.nodes, extra=found.extra
+    )
 
 
 def finer_prover(form: ProofForm, run: Run, prover: IISProver) -> IISProver | None:

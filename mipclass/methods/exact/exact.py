@@ -15,7 +15,7 @@ from ...protocol.result import Outcome
 from ...protocol.run import Run
 from ..base import Method, Refusal
 from .answer import PROOF_OPTIONS
-from .constrained import prove_constrained
+from .constrained import prove_constrained, prove_in_cone
 from .form import ProofForm, match_proof
 from .plain import BOX_AT_MOST, prove_plain
 from .priced import prove_priced
@@ -38,9 +38,10 @@ class Exact(Method[ProofForm]):
         return form
 
     def solve(self, form: ProofForm, run: Run) -> Outcome:
-        """A race of provers for the plain problem, prices for limits in few dimensions, branch and cut for other side constraints."""
+        """A race of provers for the plain problem; in few dimensions the same among rules that keep homogeneous rows, and prices for
+        limits; branch and cut for other side constraints."""
         if form.statement.is_plain:
             return prove_plain(form, run, None)
-        if form.is_plain_but_for_limits and form.X.shape[1] <= BOX_AT_MOST:
-            return prove_priced(form, run)
-        return prove_constrained(form, run)
+        if not form.is_plain_in_a_cone or form.X.shape[1] > BOX_AT_MOST:
+            return prove_constrained(form, run)
+        return prove_priced(form, run) if form.statement.limits else prove_in_cone(form, run)

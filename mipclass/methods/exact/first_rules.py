@@ -13,6 +13,7 @@ import numpy as np
 from ...arrays import Array
 from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData, prepare
+from .box.cone import Cone
 from .form import ProofForm
 
 MOST_WORK = 3e8
@@ -42,8 +43,9 @@ def _affordable(size: int) -> int:
     return int(MOST_WORK / max(1, size))
 
 
-def first_rule(data: ZeroOneData, run: Run) -> Array:
-    """A good rule of the plain problem over all features: the caller's or least squares, improved by local and swap search."""
+def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None) -> Array:
+    """A good rule of the plain problem over all features: the caller's or least squares, improved by local and swap search; inside the
+    cone, if one is given."""
     from ..zero_one.csa import swap_search
     from ..zero_one.local import local_search
 
@@ -53,27 +55,36 @@ def first_rule(data: ZeroOneData, run: Run) -> Array:
     steps = min(int(run.options.get("local_steps", 0)), max(FEWEST_STEPS, _affordable(data.Z.size)))
 
     def tell(W: Array, cost: float, done: int) -> None:
-        run.report(objective=data.value(cost), iterations=done)
+        if inside is None or cost < rows.weights[-1]:
+            run.report(objective=data.value(cost), iterations=done)
 
-    found = local_search(data, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
-    found = swap_search(data, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
+    inside = None if cone is None else cone.over(data)
+    rows = data if inside is None else inside.beside(data)
+    if inside is not None and (start is None or not inside.has(start)):
+        start = inside.interior
+    found = local_search(rows, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
+    found = swap_search(rows, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
     return np.append(*data.rule(found.w))
 
 
-def improved_rule(data: ZeroOneData, start: Array, run: Run) -> Array:
-    """A rule over all features, improved by a short local and swap search."""
+def improved_rule(data: ZeroOneData, start: Array, run: Run, cone: Cone | None = None) -> Array:
+    """A rule over all features, improved by a short local and swap search; inside the cone, if one is given."""
     from ..zero_one.csa import swap_search
     from ..zero_one.local import local_search
 
     steps = min(int(run.options.get("local_steps", 0)), SHORT, max(FEWEST_STEPS, _affordable(data.Z.size)))
-    found = local_search(data, data.restricted(start), run.seed, steps=steps, stop=run.stop)
-    found = swap_search(data, found.w, run.seed, steps=steps, stop=run.stop)
+    inside = None if cone is None else cone.over(data)
+    rows = data if inside is None else inside.beside(data)
+    found = local_search(rows, data.restricted(start), run.seed, steps=steps, stop=run.stop)
+    found = swap_search(rows, found.w, run.seed, steps=steps, stop=run.stop)
     return np.append(*data.rule(found.w))
 
 
 def first_rules(form: ProofForm, run: Run) -> Iterator[Array]:
     """Rules (w, b) over all features: zero weights with either sign of the offset, the caller's, and those of searches."""
     d = form.X.shape[1]
+    if form.cone is not None:
+        yield form.cone.interior
     yield np.append(np.zeros(d), 1.0)
     yield np.append(np.zeros(d), -1.0)
     given = run.warm_start
@@ -86,7 +97,7 @@ def first_rules(form: ProofForm, run: Run) -> Iterator[Array]:
             yield from _priced_rules(form, run, run.seed + restart)
         return
     if len(form.data.Z) and run.options.get("local_steps", 0):
-        yield first_rule(form.data, run)
+        yield first_rule(form.data, run, form.cone)
 
 
 def _priced_rules(form: ProofForm, run: Run, seed: int) -> Iterator[Array]:
@@ -102,11 +113,16 @@ def _priced_rules(form: ProofForm, run: Run, seed: int) -> Iterator[Array]:
     for piece in range(-(-steps // PIECE)):
         if run.stop() is not None:
             return
-        data = prepare(X, y, statement.costs + sum(p * c for p, (c, _) in zip(prices, limits, strict=True)))
+        priced = statement.costs + sum(p * c for p, (c, _) in zip(prices, limits, strict=True))
+        data = prepare(X, y, priced, keep_columns=bool(statement.rows))
         if not len(data.Z):
             return
         search = local_search if piece % 2 else swap_search
-        found = search(data, start, 1000 * seed + piece, steps=PIECE, patience=PIECE // 4, stop=run.stop)
+        inside = None if form.cone is None else form.cone.over(data)
+        rows = data if inside is None else inside.beside(data)
+        if start is None and inside is not None:
+            start = inside.interior
+        found = search(rows, start, 1000 * seed + piece, steps=PIECE, patience=PIECE // 4, stop=run.stop)
         w, b = data.rule(found.w)
         yield np.append(w, b)
         start = found.w

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from ...protocol.run import Run
 from ..base import Refusal
 from ..zero_one.form import ZeroOneForm
 from ..zero_one.offsets import best_offset
-from ..zero_one.prepared import ZeroOneData
+from ..zero_one.prepared import ZeroOneData, prepare
 from ..zero_one.widest import recentre
-from .iis.cover import CoverData, constrained_cover, plain_cover
+from .box.cone import Cone, cone_of
+from .iis.cover import CoverData, constrained_cover, plain_cover, scaling
 from .rational import exactly_at_least, rounded_up
 from .statement import statement_of
 
@@ -28,6 +30,11 @@ class ProofForm(ZeroOneForm):
     """A 0-1 problem with its statement; `weights` are the statement's costs and `scale` is 1."""
 
     statement: Statement
+
+    @cached_property
+    def data(self) -> ZeroOneData:
+        """The rows that are left to decide: merged, and opposite labels on equal points cancelled."""
+        return prepare(self.X, self.y, self.weights, keep_columns=bool(self.statement.rows))
 
     @cached_property
     def unfolded(self) -> ProofForm:
@@ -57,16 +64,24 @@ class ProofForm(ZeroOneForm):
             np.concatenate([self.y, -self.y[welcome]]),
         )
 
+    @cached_property
+    def cone(self) -> Cone | None:
+        """The cone of the rows on (w, b); None when there are none, or when they have no interior or are not homogeneous."""
+        return cone_of(self.statement)
+
     @property
-    def is_plain_but_for_limits(self) -> bool:
-        """Limits on errors are all that makes the problem not plain, so that prices turn it into a plain one."""
+    def is_plain_in_a_cone(self) -> bool:
+        """Apart from limits on errors the problem is plain, perhaps with homogeneous rows: boxes can prove it."""
         statement = self.statement
-        return bool(statement.limits) and replace(statement, limits=()).is_plain
+        return replace(statement, limits=(), rows=()).is_plain and (not statement.rows or self.cone is not None)
 
     def cover(self, data: ZeroOneData | None = None, at_most: Fraction | None = None) -> CoverData:
-        """The problem as a covering problem: of the prepared rows `data` when it is plain, else with no cost counted above `at_most`."""
-        if self.statement.is_plain:
-            return plain_cover(self.X, self.y, self.data if data is None else data)
+        """The problem as a covering problem: of the prepared rows `data` when these are given or it is plain, else with no cost
+        counted above `at_most`."""
+        if self.statement.is_plain or data is not None:
+            cover = plain_cover(self.X, self.y, self.data if data is None else data)
+            rows = self.statement.rows
+            return replace(cover, sides=rows, map=scaling(cover.Z)) if rows else cover
         return constrained_cover(self.X, self.y, self.statement, at_most)
 
     def errors_at_average_cost(self, cost: Fraction) -> float:
@@ -84,10 +99,22 @@ class ProofForm(ZeroOneForm):
         return self.costs.sum(wrong)
 
     def finished_rule(self, data: ZeroOneData, W: Array, run: Run) -> tuple[Array, float]:
-        """A rule of the plain problem over the kept columns in the user's units, without ties; in the middle of its cell, if the
-        run's time is not up."""
-        w, b = data.rule(recentre(data, W, run))
-        return w, best_offset(np.asarray(self.X @ w), self.y, self.costs, b)
+        """A rule (w, b) of the plain problem without ties; in the middle of its cell, if the run's time is not up and the rows on (w, b)
+        allow for it."""
+        w, b = data.rule(recentre(data, data.restricted(W), run))
+        b = best_offset(np.asarray(self.X @ w), self.y, self.costs, b)
+        if self.cone is not None and not self.cone.has(np.append(w, b)):
+            return self._without_ties(data, W)
+        return w, b
+
+    def _without_ties(self, data: ZeroOneData, W: Array) -> tuple[Array, float]:
+        """W, or a rule of the cone near it, where W ties equal points of opposite labels: these cancel in the data."""
+        assert self.cone is not None
+        wanted = data.constant + data.masses.sum(data.Z @ data.restricted(W) <= 0)
+        for candidate in chain([W], self.cone.near(W)):
+            if self.exact_loss(candidate[:-1], float(candidate[-1])) <= wanted:
+                return candidate[:-1], float(candidate[-1])
+        return W[:-1], float(W[-1])
 
 
 @dataclass(frozen=True, eq=False)

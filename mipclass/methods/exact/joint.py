@@ -23,11 +23,12 @@ from ...arrays import Array, Index, Mask, Positions
 from ...certificates.certificate import fraction
 from ..zero_one.costs import ExactCosts
 from .box.kernels.state import KBITS, QBITS, Boxes
+from .box.lemmas import Stop
 from .iis.cover import CoverData
 from .iis.proof import CoverBound, cover_proof
 from .iis.tree import IISSearch
 from .prices import RulePool
-from .rational import exact_product, round_rows, rounded_up
+from .rational import StoppedError, exact_product, round_rows, rounded_up
 
 FEW = 20
 """Points of a joint lemma, at most: more take branch and cut too long."""
@@ -65,23 +66,25 @@ class JointLemmas:
         """The least cost that a box was closed with, in counts; None while none was."""
         self._refused: set[tuple[frozenset[int], int, tuple[Fraction, ...]]] = set()
 
-    def close(self, boxes: Boxes) -> Index:
-        """For each box the number of a lemma that closes it, or -1."""
+    def close(self, boxes: Boxes, stop: Stop) -> Index:
+        """For each box the number of a lemma that closes it, or -1. StoppedError once `stop()`."""
         found = np.full(len(boxes.centre), -1, dtype=np.int64)
         for k, (centre, half) in enumerate(zip(boxes.centre, boxes.half, strict=True)):
+            if stop():
+                raise StoppedError
             a, s = self._Q @ centre, np.abs(self._Q) @ half
             lost = a + s + self._slack <= 0
-            found[k] = self._one(lost, ~lost & (a - s < 0))
+            found[k] = self._one(lost, ~lost & (a - s < 0), stop)
         return found
 
-    def _one(self, lost: Mask, is_open: Mask) -> int:
+    def _one(self, lost: Mask, is_open: Mask, stop: Stop) -> int:
         cover = self._cover
         cost = int(cover.costs[lost].sum())
         rooms = tuple(-excess for excess in cover.excesses(lost))
         need = floor(self._pool.to_exceed() * self._pool.unit / cover.unit) + 1 - cost
         number = self._known(lost, need, rooms)
         if number < 0:
-            number = self._proven(np.flatnonzero(is_open), need, rooms)
+            number = self._proven(np.flatnonzero(is_open), need, rooms, stop)
         if number >= 0 and not self.lemmas[number].is_impossible:
             reached = cost + self.lemmas[number].proof.bound
             self.lowest = reached if self.lowest is None else min(self.lowest, reached)
@@ -96,7 +99,7 @@ class JointLemmas:
                 return number
         return -1
 
-    def _proven(self, rows: Positions, need: int, rooms: tuple[Fraction, ...]) -> int:
+    def _proven(self, rows: Positions, need: int, rooms: tuple[Fraction, ...], stop: Stop) -> int:
         """A new lemma that the rows cost at least `need`, or -1."""
         asked = (frozenset(rows.tolist()), need, rooms)
         if not 0 < len(rows) <= FEW or asked in self._refused or any(room < 0 for room in rooms):
@@ -109,7 +112,7 @@ class JointLemmas:
         def enough() -> bool:
             nonlocal left
             left -= 1
-            return left < 0 or search.lower >= need or (search.best is not None and search.best < need)
+            return left < 0 or bool(stop()) or search.lower >= need or (search.best is not None and search.best < need)
 
         search.advance(enough)
         proof = cover_proof(search)

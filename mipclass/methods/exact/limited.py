@@ -18,6 +18,7 @@ from ...certificates.certificate import floats, fraction, pack
 from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData, prepare
 from ..zero_one.scope import column_scales
+from .box.cone import Cone
 from .box.limited import LimitedBoxes, Loss, Part
 from .box.search import MAX_RANK, generic
 from .form import ProofForm
@@ -29,11 +30,10 @@ from .rational import StoppedError, integer_matrix, rank
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """One loss: its plain problem, the signed rows that decide something, and the whole weights of these."""
+    """One loss: its plain problem, the points that decide something, and the loss over these and the rows on (w, b), if there are any."""
 
     form: PricedForm
     points: Positions
-    Z: Array
     loss: Loss
 
     @property
@@ -60,7 +60,8 @@ class _Case:
             "constant": fraction(form.data.constant / factor),
             "unit": fraction(self.unit / factor),
             "points": self.points.tolist(),
-            "weights": self.loss.weights.tolist(),
+            "weights": self.loss.weights[: len(self.points)].tolist(),
+            "row_weight": int(self.loss.weights[-1]),
             "lemmas": [lemma.content(form.data) for lemma in self.loss.lemmas.proofs],
         }
 
@@ -68,8 +69,8 @@ class _Case:
 class LimitedProof:
     """A search over boxes that are closed by prices, by the objective or by a limit."""
 
-    def __init__(self, cases: list[_Case], data: ZeroOneData, M: Array, pool: RulePool) -> None:
-        self._cases, self._data, self._M, self._pool = cases, data, M, pool
+    def __init__(self, cases: list[_Case], data: ZeroOneData, M: Array, pool: RulePool, cone: Cone | None) -> None:
+        self._cases, self._data, self._M, self._pool, self._cone = cases, data, M, pool, cone
         self._joint = JointLemmas(pool, data.over_all_features(M))
         self.search = LimitedBoxes([case.loss for case in cases], self._targets, self._offer, self._joint.close)
 
@@ -79,10 +80,12 @@ class LimitedProof:
 
         prices : in the unit of the pool.
         """
-        data = prepare(form.X, form.y, np.ones(len(form.y)), cancel=False)
-        M = generic(data.map)
+        cone = form.cone
+        data = prepare(form.X, form.y, np.ones(len(form.y)), cancel=False, keep_columns=cone is not None)
+        M = generic(data.map if cone is None else cone.over(data).map(data))
+        Z = data.Z if cone is None else np.vstack([data.Z, cone.over(data).rows])
         r = M.shape[1]
-        if not 0 < r <= MAX_RANK or not (r == data.Z.shape[1] or rank(integer_matrix(data.Z), most=r) == r):
+        if not 0 < r <= MAX_RANK or not (r == Z.shape[1] or rank(integer_matrix(Z), most=r) == r):
             return None
         wide = data.over_all_features(M)
         zero = tuple(Fraction(0) for _ in prices)
@@ -93,9 +96,11 @@ class LimitedProof:
             *(priced_form(form, one, objective=0) for one in alone),
         ]
         try:
-            return cls([_case(part, wide, run) for part in forms if len(part.data.Z)], data, M, pool)
+            cases = [_case(part, wide, run) for part in forms if len(part.data.Z)]
         except StoppedError:
             return None
+        found = [case for case in cases if case is not None]
+        return cls(found, data, M, pool, form.cone) if len(found) == len(cases) else None
 
     def _to_exceed(self) -> Fraction:
         return self._pool.to_exceed() * self._pool.unit
@@ -107,11 +112,13 @@ class LimitedProof:
         self._pool.take(np.append(*self._data.rule(self._M @ V)))
 
     def bound(self) -> Fraction:
-        """What a complete search proves: the least bound among parts that count the objective, and among joint lemmas."""
+        """What a complete search proves: the least bound among parts that count the objective, and among joint lemmas; more than all points
+        cost together when there are none, so that no rule keeps the limits."""
         counted = [part for part in self.search.parts if self._cases[part.loss].form.objective]
         bounds = [self._cases[part.loss].bound(part.target) for part in counted]
-        lowest = self._joint.lowest
-        return min(bounds if lowest is None else [*bounds, self._pool.cover.unit * lowest])
+        if self._joint.lowest is not None:
+            bounds.append(self._pool.cover.unit * self._joint.lowest)
+        return min(bounds, default=self._pool.total * self._pool.unit + 1)
 
     def lower(self, bound: Fraction) -> dict[str, Any]:
         """The lower part of a certificate."""
@@ -121,6 +128,7 @@ class LimitedProof:
         return {
             "kind": "limited",
             "bound": fraction(bound),
+            **({} if self._cone is None else {"interior": floats(self._cone.interior)}),
             "relative_margin": fraction(max(margins, default=Fraction(0))),
             "columns": self._M.shape[1],
             "map": floats(self._data.over_all_features(self._M)),
@@ -136,15 +144,20 @@ class LimitedProof:
         }
 
 
-def _case(form: PricedForm, M: Array, run: Run) -> _Case:
-    data = form.data
+def _case(form: PricedForm, M: Array, run: Run) -> _Case | None:
+    """The loss of a plain problem; None where its weights and those of the rows on (w, b) do not add up in 64 bits."""
+    data, cone = form.data, form.cone
     weights = data.proof_counts.counts
     used = weights > 0
     points = data.representatives[used]
     labels = form.y[points]
     Z = np.column_stack([form.X[points] * labels[:, None], labels])
     scales = column_scales(np.column_stack([form.X, np.ones(len(form.X))]))
-    return _Case(form, points, Z, Loss(Z, weights[used], M, scales, run.stop))
+    if cone is None:
+        return _Case(form, points, Loss(Z, weights[used], M, scales, run.stop))
+    if not cone.fits(weights[used]):
+        return None
+    return _Case(form, points, Loss(*cone.among(Z, weights[used]), M, scales, run.stop, cone.walls))
 
 
 def _content(part: Part) -> dict[str, Any]:

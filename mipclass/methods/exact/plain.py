@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ...arrays import Array
 from ...protocol.result import Outcome, Status
 from ...protocol.run import Run
@@ -64,20 +66,27 @@ def plain_proof(
     start: Array | None = None,
     purpose: Purpose | None = None,
 ) -> PlainProof:
-    """A rule and a proven bound of the plain problem: separability first, then a race from the rule `start`.
+    """A rule and a proven bound of the plain problem, or of its rules in a cone: separability first, then a race from the rule `start`.
 
     start : (w, b) over all features; None looks for one by local and swap search.   purpose : see `race.Purpose`.
     """
     data = form.data
-    W = separating_rule(data, run)
-    if W is not None:
-        return PlainProof(form.finished_rule(data, W, run), trivial_lower(data), None, 0, {})
+    separating = separating_rule(data, run)
+    if separating is not None:
+        W = np.append(*data.rule(separating))
+        if form.cone is not None and not len(data.Z):
+            W = form.cone.interior
+        if form.cone is None or form.cone.has(W):
+            return PlainProof(form.finished_rule(data, W, run), trivial_lower(data), None, 0, {})
     if start is None:
-        start = first_rule(data, run)
+        start = first_rule(data, run, form.cone)
     if names is None:
         cost = data.masses.sum(data.Z @ data.restricted(start) <= 0)
         names = provers_for(len(data.columns), form.errors_at_average_cost(cost))
-    names = [name for name in names if name != "box" or data.Z.shape[1] <= MAX_RANK]
+    if form.cone is not None and not form.cone.has(start):
+        start = form.cone.interior
+    has_boxes = _has_boxes(form, data)
+    names = [name for name in names if name != "box" or has_boxes] or ["iis"]
     nodes = 0
     while True:
         finer = data.finer_for(data.restricted(start))
@@ -85,19 +94,26 @@ def plain_proof(
         try:
             race, lead, stopped = _raced(form, run, names, data, start, purpose)
         except StoppedError:
-            rule = form.finished_rule(data, data.restricted(start), run)
+            rule = form.finished_rule(data, start, run)
             return PlainProof(rule, trivial_lower(data), run.stop(), nodes, {})
         nodes += race.nodes
         start = race.best_rule()
         if stopped is not None or data.finer_for(data.restricted(start)) is None:
             break
     return PlainProof(
-        form.finished_rule(data, data.restricted(start), run),
+        form.finished_rule(data, start, run),
         lead.proof(),
         stopped,
         nodes,
         {"proof_by": lead.name, **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers}},
     )
+
+
+def _has_boxes(form: ProofForm, data: ZeroOneData) -> bool:
+    """Whether the sums of a box search stay exact."""
+    if form.cone is None:
+        return data.Z.shape[1] <= MAX_RANK
+    return data.Z.shape[1] <= MAX_RANK and form.cone.fits(data.proof_counts.counts)
 
 
 def _raced(
@@ -114,10 +130,15 @@ def _raced(
         remote = RemoteIIS(form.cover(data), run.seed, start)
         names = [name for name in names if name != "iis"]
     provers: list[Prover] = [
-        BoxProver(data, run.stop) if name == "box" else IISProver(form.cover(data), run.seed, run) for name in names
+        BoxProver(data, run.stop, None if form.cone is None else form.cone.over(data))
+        if name == "box"
+        else IISProver(form.cover(data), run.seed, run)
+        for name in names
     ]
     for prover in provers:
         prover.offer(start)
+        if form.cone is not None and prover.best is None:
+            prover.offer(form.cone.interior)
     race = Race(data, run, provers, remote, purpose)
     try:
         stopped = race.run_all()

@@ -85,7 +85,7 @@ class PricedSearch:
             start = self.pool.cheapest(self._prices)
             if self.run.stop() is not None or not len(priced.data.Z):
                 return
-            self.pool.take(improved_rule(priced.data, start, self.run))
+            self.pool.take(improved_rule(priced.data, start, self.run, self.form.cone))
             if self.pool.prices() == self._prices and self.pool.estimate(self._prices) == before:
                 return
 
@@ -106,7 +106,7 @@ class PricedSearch:
             if bound > self.bound or self.lower["kind"] == "trivial":
                 self.bound, self.extra = bound, {"prices": [float(p) for p in priced.prices], **_named(found.extra)}
                 self.lower = priced.lower(found.lower, self._rounded_up(bound))
-            if found.stopped not in (None, Status.OPTIMAL):
+            if found.stopped not in (None, Status.OPTIMAL, Status.NUMERICAL_ERROR):
                 self.stopped = found.stopped
                 return
             if self._estimates_more(self.pool.prices()):

@@ -55,7 +55,7 @@ class PricedForm(ProofForm):
     @cached_property
     def data(self) -> ZeroOneData:
         """The rows that are left to decide."""
-        return prepare(self.X, self.y, self.weights, costs=self.whole)
+        return prepare(self.X, self.y, self.weights, costs=self.whole, keep_columns=bool(self.statement.rows))
 
     def bound(self, plain: Fraction) -> Fraction:
         """What a bound of the plain problem says about the limited one."""
@@ -91,4 +91,5 @@ def priced_form(form: ProofForm, prices: tuple[Fraction, ...], objective: int = 
     whole = ExactCosts(np.array(multiples, dtype=np.int64 if fits else object)[which], 0)
     weights = np.array([float(value) for value in exact])[which]
     shift = sum((p * Fraction(at_most) for p, (_, at_most) in zip(prices, statement.limits, strict=True)), Fraction(0))
-    return PricedForm(form.problem, weights, 1.0, Statement(weights), form, whole, objective, prices, factor, shift)
+    stated = Statement(weights, rows=statement.rows)
+    return PricedForm(form.problem, weights, 1.0, stated, form, whole, objective, prices, factor, shift)

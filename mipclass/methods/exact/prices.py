@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from .iis.cover import CoverData
 from .iis.offsets import with_best_offset
+from .iis.tree import closed_within
 from .sums import Sums
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 128, 256, 1024, 4096)
@@ -49,10 +50,11 @@ class RulePool:
         self._cost = _typical(self._costs)
 
     def take(self, W: Array) -> bool:
-        """Note a rule, and the same with the best offset that keeps the limits; whether the incumbent improved."""
+        """Note a rule that keeps the rows on (w, b), and the same with the best offset that keeps the limits; whether the incumbent
+        improved."""
         before = self.best
         for candidate in (W, with_best_offset(self.cover, W)):
-            if candidate is not None and np.isfinite(candidate).all():
+            if candidate is not None and np.isfinite(candidate).all() and self.cover.keeps_sides(candidate):
                 self._note(candidate)
         return self.best != before
 
@@ -84,8 +86,13 @@ class RulePool:
         return Fraction(self.sums.least_from(ceil(bound)))
 
     def to_exceed(self) -> Fraction:
-        """What a bound has to exceed to prove the incumbent optimal, or that no rule keeps the limits."""
-        return Fraction(self.total if self.best is None else self.sums.greatest_below(self.best) if self.best else -1)
+        """What a bound has to exceed to prove the incumbent optimal, or that no rule keeps the limits.
+
+        Sums that differ from the incumbent's cost by rounding alone (three weights of 1/3 and one of 1) count as that cost.
+        """
+        if self.best is None:
+            return Fraction(self.total)
+        return Fraction(self.sums.greatest_below(self.best - closed_within(self.best)) if self.best else -1)
 
     def prices(self) -> tuple[Fraction, ...]:
         """Simple prices at which the estimate of g is as good as at its maximum: it proves the incumbent, if the maximum does."""

@@ -14,6 +14,8 @@ from ...arrays import Array
 from ...certificates.certificate import fraction
 from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData
+from ..zero_one.scope import column_scales
+from .box.cone import Cone
 from .box.search import BoxSearch
 from .iis.cover import CoverData
 from .iis.proof import iis_lower
@@ -74,14 +76,19 @@ def trivial_lower(data: ZeroOneData) -> dict[str, Any]:
 
 
 class BoxProver:
-    """Boxes over the prepared rows (plain problems only)."""
+    """Boxes over the prepared rows of a plain problem, perhaps with the rules of a cone alone."""
 
     name = "box"
 
-    def __init__(self, data: ZeroOneData, stop: Stop | None = None) -> None:
-        """StoppedError when `stop()` before the search is set up."""
-        self.data = data
-        self.search = BoxSearch(data.Z, data.proof_counts.counts, M=data.map, stop=stop)
+    def __init__(self, data: ZeroOneData, stop: Stop | None = None, cone: Cone | None = None) -> None:
+        """cone : over the kept columns. StoppedError when `stop()` before the search is set up."""
+        self.data, self.cone = data, cone
+        Z, weights = data.Z, data.proof_counts.counts
+        if cone is None:
+            self.search = BoxSearch(Z, weights, M=data.map, stop=stop)
+        else:
+            more, scales = cone.among(Z, weights), column_scales(Z)
+            self.search = BoxSearch(*more, cone.interior, M=cone.map(data), scales=scales, stop=stop, walls=cone.walls)
         self._dead = not self.search.reaches_all
 
     @property
@@ -111,7 +118,8 @@ class BoxProver:
 
     def offer(self, W: Array) -> None:
         """Take a rule as incumbent when it is better."""
-        self.search.offer(self.data.restricted(W))
+        W = self.data.restricted(W)
+        self.search.offer(W if self.cone is None else self.cone.inner(W, self.data.Z))
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
         """Go on until it is done or `stop()`."""
@@ -131,8 +139,9 @@ class BoxProver:
             "constant": fraction(constant),
             "unit": fraction(unit),
             "points": self.data.representatives.tolist(),
-            "weights": self.search.weights.tolist(),
+            "weights": self.search.weights[: len(self.data.Z)].tolist(),
             "proof": proof.content(self.data),
+            **({} if self.cone is None else self.cone.content(self.data, self.search.weights)),
         }
 
 

@@ -239,11 +239,18 @@ class ZeroOneData(WeightedRows):
 
 
 def prepare(
-    X: Array, y_pm1: Array, weights: Array | None = None, *, cancel: bool = True, costs: ExactCosts | None = None
+    X: Array,
+    y_pm1: Array,
+    weights: Array | None = None,
+    *,
+    cancel: bool = True,
+    costs: ExactCosts | None = None,
+    keep_columns: bool = False,
 ) -> ZeroOneData:
     """Merge, cancel and drop as the module says. X is dense float64 (n, d), y_pm1 holds -1 and +1; O(n d log n).
 
     costs : the exact costs where float64 weights, which are positive at the same points, round them.
+    keep_columns : constant columns stay, for rows on (w, b) that speak of them.
     """
     from .kernels.merge import places_of_equals, varying_columns
 
@@ -251,7 +258,7 @@ def prepare(
     X, y_pm1 = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(y_pm1, dtype=np.float64)
     weights = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
-    columns = varying_columns(X, used)
+    columns = np.arange(d) if keep_columns else varying_columns(X, used)
     order = used[_lexicographic(X, used, columns)]
     places = places_of_equals(X, columns, order)
     sides = 2 * places + (y_pm1[order] > 0)  # of each distinct point, -1 first

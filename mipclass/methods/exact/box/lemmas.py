@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import Array, Index, Positions
 from ...zero_one.prepared import WeightedRows, whitening
-from ..iis.cover import CoverData
+from ..iis.cover import CoverData, scaling
 from ..iis.proof import cover_proof
 from ..iis.tree import IISSearch
 from ..rational import surely_positive
@@ -28,6 +28,17 @@ Stop = Callable[[], object]
 
 FEW = 20  # lemmas about up to so many points are proven by infeasible subsystems, about more points by boxes in a smaller space
 LOCAL_STEPS = 400  # steps of the local search for a rule that costs less than a lemma would claim
+
+
+class Walls(NamedTuple):
+    """The rows of a cone, as side rows of covers, and how many of them are the last rows of a search, as points (`cone`)."""
+
+    sides: tuple[tuple[Array, float], ...]
+    behind: int
+
+
+NO_WALLS = Walls((), 0)
+"""Every rule counts."""
 
 
 class SubspaceSearch(Protocol):
@@ -55,11 +66,12 @@ class Lemmas:
         weights: Index,
         scales: Array,
         few: int,
-        own_space: Callable[[Array, Index, Array], SubspaceSearch | None],
+        own_space: Callable[[Positions, Array], SubspaceSearch | None],
+        walls: Walls = NO_WALLS,
     ) -> None:
-        """`few`: see FEW; `scales` are those of the relative margin (`zero_one.scope`). `own_space(Z, weights, W)` begins a search over
-        rows that span a smaller space, or returns None."""
-        self.Z, self.weights, self.scales, self.few = Z, weights, scales, few
+        """`few`: see FEW; `scales` are those of the relative margin (`zero_one.scope`). `own_space(rows, W)` begins a search over rows
+        that span a smaller space, or returns None. `walls` are the rows of a cone, if the rules of one alone count."""
+        self.Z, self.weights, self.scales, self.few, self.walls = Z, weights, scales, few, walls
         self._own_space = own_space
         self.proofs: list[BoxProof | CoverProof] = []
         self.counterexample: Array | None = None  # a rule that refuted the lemma last asked for
@@ -106,11 +118,12 @@ class Lemmas:
     def _by_cover(self, rows: Positions, need: int) -> CoverProof | None:
         """A proof by infeasible subsystems, about only those of the rows that it uses; None if there is none."""
         W = self._rule(rows, need)
-        if W is None:
+        rows = rows[rows < len(self.Z) - self.walls.behind]
+        if W is None or not len(rows):
             return None
-        Z = self.Z[rows]
-        costs, M = self.weights[rows], whitening(Z, self.scales)
-        search = IISSearch(CoverData(Z, rows, costs, Fraction(1), Fraction(0), (), (), 0, M, self.scales), W)
+        Z, costs, sides = self.Z[rows], self.weights[rows], self.walls.sides
+        M = scaling(self.Z) if sides else whitening(Z, self.scales)
+        search = IISSearch(CoverData(Z, rows, costs, Fraction(1), Fraction(0), (), sides, 0, M, self.scales), W)
         search.advance(lambda: search.lower >= need)
         if search.best is not None and search.best < need:
             self.counterexample = search.best_W
@@ -125,7 +138,7 @@ class Lemmas:
         search = self._begun.pop(here, None)
         if search is None:
             W = self._rule(rows, need)
-            search = None if W is None else self._own_space(self.Z[rows], self.weights[rows], W)
+            search = None if W is None else self._own_space(rows, W)
             if search is None:
                 return None
         if not search.advance(stop, goal=need):

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ....arrays import Array, Index
-from ..rational import exact_product, round_rows
+from ..rational import StoppedError, exact_product, round_rows
 from .kernels.state import ASKING, FINISHED, FULL, KBITS, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
-from .lemmas import FEW, Lemmas
+from .lemmas import FEW, NO_WALLS, Lemmas, Walls
 
 Stop = Callable[[], object]
 
@@ -44,10 +44,14 @@ BOXES_AT_ONCE = 1 << 12  # boxes whose points are classified in one matrix produ
 class Loss:
     """A plain 0-1 loss over signed rows Z with whole weights, in the coordinates V of a map M that all losses share."""
 
-    def __init__(self, Z: Array, weights: Index, M: Array, scales: Array, stop: Stop | None = None) -> None:
+    def __init__(
+        self, Z: Array, weights: Index, M: Array, scales: Array, stop: Stop | None = None, walls: Walls = NO_WALLS
+    ) -> None:
+        """walls : the rows of a cone, if the rules of one alone count; see `BoxSearch`."""
         self.weights = weights
+        self.average = max(1.0, float(weights[: len(weights) - walls.behind].mean()))
         self.points = RoundedPoints(*round_rows(exact_product(Z, M, stop), QBITS, stop), weights)
-        self.lemmas = Lemmas(Z, weights, scales, FEW, lambda Z, weights, W: None)
+        self.lemmas = Lemmas(Z, weights, scales, FEW, lambda rows, W: None, walls)
 
     def sure_costs(self, boxes: Boxes) -> Index:
         """The weight of the points that are wrong all over each box."""
@@ -83,10 +87,10 @@ class LimitedBoxes:
         losses: list[Loss],
         targets: Callable[[], list[int]],
         offer: Callable[[Array], None],
-        close: Callable[[Boxes], Index],
+        close: Callable[[Boxes, Stop], Index],
     ) -> None:
         """offer : takes the coordinates V of rules that may be better than the incumbent.    close : for each box the number of a
-        joint lemma that closes it, or -1."""
+        joint lemma that closes it, or -1; StoppedError once it should stop."""
         self.losses, self._targets, self._offer, self._close = losses, targets, offer, close
         self.r = losses[0].points.Q.shape[1]
         self.parts: list[Part] = []
@@ -107,12 +111,15 @@ class LimitedBoxes:
             self._waiting.pop(0)
             self._done.append(part)
             if not self._waiting:
-                self._hand_over()
+                try:
+                    self._hand_over(stop)
+                except StoppedError:
+                    return False
         return True
 
-    def _hand_over(self) -> None:
+    def _hand_over(self, stop: Stop) -> None:
         """Begin the next round: one part for each loss that some boxes of this round are handed to."""
-        chosen = [self._suited(part) for part in self._done]
+        chosen = [self._suited(part, stop) for part in self._done]
         first = len(self.parts) + len(self._done)
         losses = sorted({int(loss) for which, _ in chosen for loss in which if loss >= 0})
         numbers = {loss: first + k for k, loss in enumerate(losses)}
@@ -127,15 +134,17 @@ class LimitedBoxes:
             self.parts.append(replace(part, handed_to=np.array(to, dtype=np.int64)))
         self._done, self._round = [], self._round + 1
 
-    def _suited(self, part: Part) -> tuple[Index, list[int]]:
+    def _suited(self, part: Part, stop: Stop) -> tuple[Index, list[int]]:
         """For each box that the part hands over: the loss that misses its target by the fewest average weights, counting sure errors,
         or -1 where a joint lemma closes the box; and the number of this lemma, else -1."""
         handed = part.handed
         for centre in handed.centre:
+            if stop():
+                raise StoppedError
             self._offer(centre)
         missing = np.array(
             [
-                (target - loss.sure_costs(handed)) / max(1.0, float(loss.weights.mean()))
+                (target - loss.sure_costs(handed)) / loss.average
                 for loss, target in zip(self.losses, self._targets(), strict=True)
             ]
         )
@@ -143,7 +152,7 @@ class LimitedBoxes:
         lemmas = np.full(len(which), -1)
         undecided = np.flatnonzero(missing.min(axis=0) > 0)
         if len(undecided):
-            lemmas[undecided] = self._close(Boxes(handed.centre[undecided], handed.half[undecided]))
+            lemmas[undecided] = self._close(Boxes(handed.centre[undecided], handed.half[undecided]), stop)
         return np.where(lemmas >= 0, -1, which), lemmas.tolist()
 
     def _grown(self, number: int, roots: Boxes, stop: Stop, on_progress: Callable[[], None]) -> Part | None:

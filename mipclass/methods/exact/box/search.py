@@ -19,12 +19,12 @@ from math import ceil, log
 import numpy as np
 
 from ....arrays import Array, Index, Positions
-from ...zero_one.prepared import whitening
 from ...zero_one.scope import column_scales
 from ..rational import exact_product, integer_matrix, rank, round_rows, surely_positive
 from ..within_margin import inverse_within_margin
+from .cone import whitening_of
 from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
-from .lemmas import FEW, Lemmas
+from .lemmas import FEW, NO_WALLS, Lemmas, Walls
 from .proof import BoxProof
 
 Stop = Callable[[], object]
@@ -73,23 +73,25 @@ class BoxSearch:
         M: Array | None = None,
         scales: Array | None = None,
         stop: Stop | None = None,
+        walls: Walls = NO_WALLS,
     ) -> None:
         """Start from the rule W, if given; M is the whitening of Z, if known already. Lemmas about up to `few` points are proven by
-        infeasible subsystems. `scales` are those of a larger matrix of which Z has some rows (`zero_one.scope`). StoppedError when
-        `stop()` before the points are rounded."""
-        self.Z, self.weights = np.ascontiguousarray(Z), weights
+        infeasible subsystems. `scales` are those of a larger matrix of which Z has some rows (`zero_one.scope`). `walls` are the rows of
+        a cone, if the rules of one alone count; in Z they weigh more than all points together. StoppedError when `stop()` before the
+        points are rounded."""
+        self.Z, self.weights, self.walls = np.ascontiguousarray(Z), weights, walls
         self.scales = column_scales(self.Z) if scales is None else scales
         self.total = int(weights.sum())
-        self.M = generic(whitening(Z, self.scales) if M is None else M)
-        self.n, self.r = len(Z), self.M.shape[1]
+        self.M = generic(whitening_of(self.Z, self.scales) if M is None else M)
+        self.n, self.r = len(self.Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
         self.points = RoundedPoints(*round_rows(exact_product(self.Z, self.M, stop), QBITS, stop), weights)
         self.few = few
-        self.lemmas = Lemmas(self.Z, weights, self.scales, few, self._own_space)
+        self.lemmas = Lemmas(self.Z, weights, self.scales, few, self._own_space, walls)
         self.inverse: Array | None = None
         self.reaches_all = self.r == self.Z.shape[1] or rank(integer_matrix(self.Z), most=self.r) == self.r
-        if not self.reaches_all:
+        if not self.reaches_all and not walls.sides:
             self.inverse = inverse_within_margin(self.Z, self.M, self.scales, stop)
             self.reaches_all = self.inverse is not None
         self.tree = self.proven_tree = BoxTree.blank(0, 0, 0)
@@ -166,9 +168,10 @@ class BoxSearch:
         rows = np.arange(self.n) if rows is None else rows
         return BoxProof(rows, self.M, self.inverse, self.lower, self.proven_tree, tuple(self.lemmas.proofs))
 
-    def _own_space(self, Z: Array, weights: Index, W: Array) -> BoxSearch | None:
+    def _own_space(self, rows: Positions, W: Array) -> BoxSearch | None:
         """A search over some of the rows, if these span a smaller space than all rows do, exactly or within the relative margin."""
-        sub = BoxSearch(Z, weights, W, few=self.few, scales=self.scales)
+        walls = Walls(self.walls.sides, int((rows >= self.n - self.walls.behind).sum()))
+        sub = BoxSearch(self.Z[rows], self.weights[rows], W, few=self.few, scales=self.scales, walls=walls)
         return sub if sub.r < self.r and sub.reaches_all else None
 
 

@@ -107,7 +107,7 @@ class CoverData:
 def plain_cover(X: Array, y_pm1: Array, data: ZeroOneData) -> CoverData:
     """The plain problem: its prepared rows, over all features again. Whitening is that of the prepared rows."""
     Z = _signed(X, y_pm1, data.representatives, intercept=True)
-    M = data.over_all_features(data.map) if len(Z) else _scaling(Z)
+    M = data.over_all_features(data.map) if len(Z) else scaling(Z)
     counts = data.proof_counts
     costs = counts.counts, counts.unit, data.constant
     return CoverData(Z, data.representatives, *costs, (), (), 0, M, column_scales(Z), is_exact=counts.is_exact)
@@ -132,7 +132,7 @@ def constrained_cover(X: Array, y_pm1: Array, statement: Statement, at_most: Fra
     )
     limits = tuple((_sum_by(group, np.asarray(c), count), float(k)) for c, k in statement.limits)
     sides = tuple((a if statement.intercept else a[:-1], c) for a, c in statement.rows)
-    parts = limits, sides, statement.margin, _scaling(Z), column_scales(Z), statement.intercept, exact_limits
+    parts = limits, sides, statement.margin, scaling(Z), column_scales(Z), statement.intercept, exact_limits
     return CoverData(Z, data.representatives, counts.counts, counts.unit, Fraction(0), *parts, counts.is_exact, exact)
 
 
@@ -148,7 +148,7 @@ def _sum_by(group: Positions, values: Array, count: int) -> Array:
     return np.bincount(group[kept], weights=values[kept], minlength=count).astype(np.float64)
 
 
-def _scaling(Z: Array) -> Array:
+def scaling(Z: Array) -> Array:
     """The map that scales each column to mean square one; it is invertible, as side rows need it."""
     scales = far_scales(Z) if len(Z) else np.ones(Z.shape[1])
     size = scales * np.sqrt(((Z / scales) ** 2).mean(axis=0)) if len(Z) else scales

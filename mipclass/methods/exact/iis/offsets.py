@@ -9,11 +9,17 @@ from .cover import CoverData
 
 
 def with_best_offset(data: CoverData, W: Array) -> Array | None:
-    """W with the offset that costs least among those that keep the limits; None when there is none or the offset is not free.
+    """W with the offset that costs least among those that keep the limits; None when there is none or the offset is not free: rows on the weights alone leave it free.
 
     The candidates are the middles of the gaps between scores and a place beyond either end. O(n log n) per limit.
     """
-    if not data.n or data.sides or data.margin or data.Z.shape[1] < 2 or not (np.abs(data.Z[:, -1]) == 1).all():
+    if (
+        not data.n
+        or any(a[-1] for a, _ in data.sides)
+        or data.margin
+        or data.Z.shape[1] < 2
+        or not (np.abs(data.Z[:, -1]) == 1).all()
+    ):
         return None
     labels = data.Z[:, -1]
     scores = (data.Z[:, :-1] * labels[:, None]) @ W[:-1]

@@ -202,7 +202,7 @@ def _outcome(form: ProofForm, run: Run, prover: IISProver, solution: Solution | 
 def _finished_rule(form: ProofForm, prover: IISProver, run: Run) -> tuple[Array, float] | None:
     """The incumbent with the widest margins that get the same points right."""
     if form.statement.is_plain and prover.rule is not None:
-        return form.finished_rule(form.data, form.data.restricted(prover.rule), run)
+        return form.finished_rule(form.data, prover.rule, run)
     return prover.widest_rule()
 
 

@@ -1,0 +1,128 @@
+"""Proofs of compositions: the 0-1 loss with limits on errors and signs of weights, `exact` beside HiGHS and SCIP.
+
+A composition is one entry of COMPOSITIONS, a function from data to a Model, and one of RUNS, the data sets and seconds it is run with.
+Errors are recounted from the data. `bound` is what the solver claims for the problem it was given: for `exact` the true loss, with a
+certificate that the independent checker accepted; for HiGHS (big-M) and SCIP (indicators) the loss with a margin eps.
+
+* Neyman-Pearson: fewest missed positives with at most 5 % (10 %) of the negatives called positive.
+* Signs: fewest errors with the sign of every weight that least squares give it; and the same with the first sign turned round.
+* Signs and limit: the first two together.
+
+Time limits are wall-clock; `cpu` is the processor time of the call, which on a busy machine is less.
+Run: python -m benchmarks.studies.zero_one.compositions     MIPCLASS_DATA must name the folder of the data sets (docs/datasets.md).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Case, Results, Study, table
+from mipclass import datasets, models, solve
+
+SOLVERS = ("exact", "highs", "scip")
+
+QUICK_SECONDS = 5.0
+"""Time limit of a quick run."""
+
+PEER_SECONDS = 60.0
+"""Time limit of the general solvers, whose bounds stay near zero for hours."""
+
+
+def signs(X: Any, y: Any, turned: int = 0) -> models.Monotone:
+    """The signs of the weights of least squares, the first few of them turned round."""
+    standard = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    w = np.linalg.lstsq(standard, np.where(y == np.max(y), 1.0, -1.0), rcond=None)[0]
+    return models.Monotone({j: (-1 if j < turned else 1) * (1 if w[j] >= 0 else -1) for j in range(X.shape[1])})
+
+
+def with_signs(X: Any, y: Any, turned: int = 0) -> models.Model:
+    """Fewest errors with the signs of least squares."""
+    return models.Model(X, y, minimize=models.ZeroOne(), subject_to=signs(X, y, turned))
+
+
+COMPOSITIONS: dict[str, Callable[[Any, Any], models.Model]] = {
+    "Neyman-Pearson 5 %": lambda X, y: models.neyman_pearson(X, y, 0.05),
+    "Neyman-Pearson 10 %": lambda X, y: models.neyman_pearson(X, y, 0.1),
+    "signs": with_signs,
+    "signs, one turned": lambda X, y: with_signs(X, y, turned=1),
+    "signs and Neyman-Pearson 5 %": lambda X, y: models.neyman_pearson(X, y, 0.05).subject_to(signs(X, y)),
+}
+"""Name in the tables -> the problem on some data."""
+
+RUNS: dict[str, dict[str, float]] = {
+    "Neyman-Pearson 5 %": {"breast_wisconsin": 60, "liver_bupa": 60, "heart_statlog": 1800, "pima": 3600},
+    "Neyman-Pearson 10 %": {"liver_bupa": 300},
+    "signs": {"liver_bupa": 60, "pima": 600},
+    "signs, one turned": {"liver_bupa": 60},
+    "signs and Neyman-Pearson 5 %": {"liver_bupa": 60},
+}
+"""Composition -> data set -> time limit of `exact` in seconds."""
+
+
+def compose(composition: str, name: str, solver: str, limit: float) -> dict[str, Any]:
+    """One composition on one data set by one solver."""
+    X, y = datasets.load(name)
+    problem = COMPOSITIONS[composition](X, y)
+    started, cpu = time.perf_counter(), time.process_time()
+    result = solve(problem, solver=solver, time_limit=limit)
+    return {
+        "objective": problem.recount(result.values) if result.values else None,
+        "bound": result.bound,
+        "nodes": result.nodes,
+        "status": str(result.status),
+        "certified": result.certified,
+        "kind": None if result.certificate is None else result.certificate.kind,
+        "seconds": time.perf_counter() - started,
+        "cpu": time.process_time() - cpu,
+    }
+
+
+def warmup() -> None:
+    """Compile and import everything that is timed."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = np.where(X[:, 0] + rng.normal(size=40) > 0, 1, -1)
+    for composition in COMPOSITIONS.values():
+        solve(composition(X, y), solver="exact", time_limit=10.0)
+
+
+def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
+    for composition, sets in RUNS.items():
+        for name, seconds in sets.items() if full else [next(iter(sets.items()))]:
+            for solver in SOLVERS:
+                limit = (seconds if solver == "exact" else min(seconds, PEER_SECONDS)) if full else QUICK_SECONDS
+                parameters = {"composition": composition, "name": name, "solver": solver, "limit": limit}
+                yield Case(solver, compose, parameters)
+
+
+def report(results: Results) -> str:
+    """The section's markdown."""
+    rows: list[list[Any]] = []
+    for composition in COMPOSITIONS:
+        here = [c for c in results.cells if c.case.parameters["composition"] == composition and c.error is None]
+        for name in dict.fromkeys(cell.case.parameters["name"] for cell in here):
+            by_solver = {c.case.label: c.measured for c in here if c.case.parameters["name"] == name}
+            rows.append([composition, name, *(_entry(by_solver.get(solver)) for solver in SOLVERS)])
+    head = (
+        "Objective / bound (cpu seconds; * = bound certified and checked). HiGHS and SCIP have "
+        f"{PEER_SECONDS:g} seconds; the limits of `exact` are in the study.\n"
+    )
+    return "\n".join([head, table(["problem", "data", *SOLVERS], rows)])
+
+
+def _entry(got: dict[str, Any] | None) -> str:
+    if got is None:
+        return "-"
+    objective, bound = ("none" if got[key] is None else f"{got[key]:g}" for key in ("objective", "bound"))
+    return f"{objective} / {bound}{'*' if got['certified'] else ''} ({got['cpu']:.1f})"
+
+
+study = Study("compositions", "Proofs of compositions", cases, report, warmup=warmup, packages=("pyscipopt",))
+
+if __name__ == "__main__":
+    study.main()
