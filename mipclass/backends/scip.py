@@ -178,11 +178,12 @@ def _configure(model: Any, run: Run) -> None:
 
 
 def _give_start(model: Any, program: Program, columns: list[Any], x: Array) -> None:
-    """A full start, or a partial one that SCIP's completion heuristic extends."""
+    """A full start, or a partial one that SCIP's completion heuristic extends: rows with indicators have slack variables of their own."""
     known = np.isfinite(x)
     if not known.any():
         return
-    start = model.createSol() if known.all() else model.createPartialSol()
+    full = known.all() and not len(program.indicators)
+    start = model.createSol() if full else model.createPartialSol()
     for j in np.flatnonzero(known):
         model.setSolVal(start, columns[j], float(x[j]))
     if program.Q is not None and known.all():

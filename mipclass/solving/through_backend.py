@@ -45,7 +45,8 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
         raise UnsupportedProgramError(_cannot(problem, backend, reduced, missing))
     if run.options.get("hooks") is not None:
         run.options = run.options | {"hooks": hooks_along(run.options["hooks"], receipt)}
-    start = None if run.warm_start is None else receipt.forward(problem.encode(run.warm_start))
+    first = _first_values(problem, run)
+    start = None if first is None else receipt.forward(problem.encode(first))
 
     def solve(task: Program, run: Run, start: Array | None) -> Solution:
         return second_look(backend, task, run, solution_of(task, backend, run, start), start)
@@ -55,6 +56,15 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
     else:
         found, unit = solve_in_units(solve, reduced, run, start)
     return _outcome(problem, program, _brought_back(found, receipt), run, min(1.0, unit))
+
+
+def _first_values(problem: Problem, run: Run) -> Values | None:
+    """The caller's start; else a rule from local search where general solvers find no good one by themselves: the hard-margin loss."""
+    if run.warm_start is not None or not isinstance(problem, Model):
+        return run.warm_start
+    from ..methods.hard_margin.incumbents import start_for_solver
+
+    return start_for_solver(problem, run)
 
 
 def _smooth(problem: Model, backend: Backend, run: Run) -> Outcome:

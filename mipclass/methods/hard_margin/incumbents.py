@@ -7,7 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from ...arrays import Array
-from .form import HardMarginForm
+from ...modelling.problem import Problem
+from ...protocol.result import Values
+from ...protocol.run import Run
+from ..base import Refusal
+from .form import HardMarginForm, match_hard_margin
 
 NEAR = 1.2
 """Swaps are tried on rules that cost at most this multiple of the incumbent."""
@@ -17,6 +21,9 @@ SPREAD = (0.05, 1.0)
 
 A_MOMENT = 20_000_000
 """Pairs of points that the slabs of the swaps between two looks at the clock may go through: about a tenth of a second."""
+
+STARTS, START_SHARE = 100, 0.1
+"""Descents, and the largest part of the time that is left, for the first rule of a general solver."""
 
 Stop = Callable[[], object]
 """True when the time is used up."""
@@ -60,3 +67,15 @@ def first_rule(form: HardMarginForm, starts: int, seed: int, stop: Stop, warm: A
         rule = improved(form, direction, best[0], stop)
         best = min(best, rule, key=lambda found: found[0])
     return best
+
+
+def start_for_solver(problem: Problem, run: Run) -> Values | None:
+    """A good rule for a solver that starts from nothing, within a part of the run's time; None when this is no hard-margin problem."""
+    form = match_hard_margin(problem)
+    if isinstance(form, Refusal):
+        return None
+    end = run.seconds() + START_SHARE * run.seconds_left()
+    _, w, b = first_rule(form, STARTS, run.seed, lambda: run.stop() or run.seconds() > end, None)
+    w, b, cost = form.feasible(*form.rule(w, b))
+    run.report(objective=float(cost))
+    return {"w": w, "b": np.asarray(b)} if form.intercept else {"w": w}

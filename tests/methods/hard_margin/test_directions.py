@@ -163,3 +163,13 @@ def test_a_box_that_stays_open_shows_the_rule_that_the_first_descents_missed(see
     result = mipclass.solve(model(X, y, C, a), solver="directions", options={"starts": 100})
     assert result.certified
     assert result.objective == pytest.approx(least_cost(X, y, a, C), rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_general_solvers_start_from_a_good_rule(solver: str) -> None:
+    problem = model(*points(60, 5, 0), C=1.0)
+    proven = mipclass.solve(problem, solver="directions")
+    started = mipclass.solve(problem, solver=solver, time_limit=3)
+    assert proven.certified
+    assert started.objective <= 1.05 * proven.objective
+    assert started.bound <= proven.objective * (1 + 1e-6)
