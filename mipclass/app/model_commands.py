@@ -15,6 +15,7 @@ from ..arrays import Array
 from ..errors import InvalidInputError
 from ..modelling.model import Model
 from ..modelling.program import Program
+from ..protocol.result import Status
 from ..views.text_table import text_table
 from .options import JsonOption, LabelledData, ModelOption, ProofOption, SideConstraints, SolverOption, TimeOption
 from .output import as_json, check_writable, exit_code, out, result_as_json
@@ -22,6 +23,8 @@ from .output import as_json, check_writable, exit_code, out, result_as_json
 TANGENT_SECONDS = 10.0
 """Seconds in which tangents of a smooth loss are collected before its outer approximation is written."""
 
+EXPLAIN_SECONDS = 10.0
+"""Seconds for the search for the rows behind an infeasible file."""
 ZERO = 1e-9
 """Values up to this size are zero within the tolerances of every solver, and are not printed."""
 MOST_SHOWN = 60
@@ -109,7 +112,19 @@ def solve(
         print(f"{program}\n{result}")
         if result.has_point:
             print(f"\n{nonzeros(names, program.join(result.values))}")
+        if result.status is Status.INFEASIBLE:
+            print(f"\n{conflict(program)}")
     raise typer.Exit(exit_code(result, require_proof))
+
+
+def conflict(program: Program) -> str:
+    """The rows and bounds that cannot hold together, or how to look for them longer."""
+    from ..analysis.explain import explain
+
+    try:
+        return str(explain(program, time_limit=EXPLAIN_SECONDS))
+    except InvalidInputError:
+        return "the rows in conflict were not found in time; in Python, mipclass.explain(program, time_limit=600) looks for longer."
 
 
 def nonzeros(names: list[str], x: Array) -> str:

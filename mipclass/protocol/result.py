@@ -92,7 +92,7 @@ class Reading(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The answer to one `solve` call.
 
@@ -174,6 +174,8 @@ class Result:
 
     def __str__(self) -> str:
         return self.summary() if self.reading is None else f"{self.summary()}\n  rule: {self.rule}"
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """The rule, loss, bound, gap and scope, and the course of the solve, for notebooks."""

@@ -204,7 +204,8 @@ def test_files_of_others_show_what_is_not_zero(typed: Call) -> None:
 def test_infeasible_files_point_to_explain(typed: Call) -> None:
     Path("no.lp").write_text("Minimize\n obj: x\nSubject To\n r: x >= 2\nBounds\n 0 <= x <= 1\nEnd\n")
     done = typed("solve no.lp")
-    assert (done.code, "explain" in done.out) == (4, True)
+    assert (done.code, "mipclass.explain" in done.out) == (4, True)
+    assert re.search(r"cannot hold together:\n( +- .*\n)* +- .*\br\b", done.out)
 
 
 # -- comparing -----------------------------------------------------------------------------------------------------------
