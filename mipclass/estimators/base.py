@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import Array
+from ..modelling.data import class_factors
 from ..protocol.result import Result, Status, Values
 from ..protocol.run import Run, interruptible
 from ..solving.arguments import check_limits
@@ -39,6 +40,12 @@ def as_part_of(result: Result, others: Iterator[Result] | list[Result]) -> Resul
     return replace(result, status=cut, claim="heuristic" if result.values else result.claim)
 
 
+def forget(estimator: BaseEstimator) -> None:
+    """Remove what an earlier fit has learned, so that no attribute outlives the parameters that it belongs to."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)
+
+
 class BinaryClassifier(ClassifierMixin, BaseEstimator):
     """Base of all classifiers of the package: two classes; `classes_[1]` is predicted iff the score is > 0.
 
@@ -52,7 +59,8 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
 
     def _validate(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, NDArray[Any], Array]:
-        """X as float64, y as given (two labels; sets classes_), and weights >= 0 with zeros kept."""
+        """X as float64, y as given (two labels; sets classes_), and weights >= 0 with zeros kept. An earlier fit is forgotten."""
+        forget(self)
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr" if self._sparse else False)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -73,6 +81,12 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
     def _signs(self, y: NDArray[Any]) -> Array:
         """+1 for the positive class `classes_[1]`, -1 for the other."""
         return np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def _weighted(self, y: NDArray[Any], weights: Array, class_weight: Mapping[Any, float] | str | None) -> Array:
+        """The weights times the factors of the classes."""
+        signs = self._signs(y)
+        negative, positive = class_factors(class_weight, signs, self.classes_, weights)
+        return weights * np.where(signs > 0, positive, negative)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each point: `classes_[1]` where the score is > 0, else `classes_[0]`."""

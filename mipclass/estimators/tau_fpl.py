@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
@@ -24,14 +24,13 @@ from ..arrays import Array
 from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError, warn
 from ..modelling.data import check_largest, check_scales, largest_of_columns
-from ..modelling.problem import Problem
-from ..modelling.row_blocks import is_lazy, row_blocks
-from ..models.false_positive import BlockedRanking, KernelRanking, number_of_top, tau_fpl
-from ..protocol.result import Result
+from ..modelling.row_blocks import row_blocks
+from ..models.false_positive import number_of_top
 from ..protocol.run import Run
-from ..solving.driver import solve_within
 from .base import BinaryClassifier, as_part_of, limited
+from .ranking_tau import RankingTauChoice, choose_ranking_tau
 from .splits import merge, row_hashes, split
+from .tau_ranking import KernelFeatures, Ranked, RankingTask, linear_scores, rank_raised, read_in_blocks
 
 MERGE_ROWS = 10_000
 """Rows up to which equal points are merged first, so that weights and repetition agree to the last bit."""
@@ -39,26 +38,8 @@ MERGE_ROWS = 10_000
 BOOTSTRAP_SHARE = 0.632
 """Share of the distinct points that a bootstrap sample holds on average: 1 - 1/e."""
 
-
-class Ranked(NamedTuple):
-    """A scorer: weights of features (or of kernel columns) with its norm, and the Result it came from."""
-
-    weights: Array
-    norm: float
-    result: Result
-
-
-class RankingTask(NamedTuple):
-    """What every ranking solve of one fit shares."""
-
-    X: Any
-    gram: Array | None
-    y_pm1: Array
-    weights: Array
-    base_seed: int
-    run: Run | None
-    """The run of the whole fit; None on a worker, which shares no clock with it but the time of day `until`."""
-    until: float
+NO_RANKING = "none: no ranking was found (w = 0 is optimal for every ranking_tau tried), and nothing is called positive"
+"""What a fit promises whose every ranking collapsed."""
 
 
 class TauFPLClassifier(BinaryClassifier):
@@ -70,26 +51,34 @@ class TauFPLClassifier(BinaryClassifier):
     Parameters
     ----------
     tau : tolerated false-positive rate, in (0, 1).
-    ranking_tau : the tau of the ranking; None for `tau` itself. 2 * tau often ranks better ("2 tau-FPL").
+    ranking_tau : the tau of the ranking: "auto" chooses among tau, 2 tau, 4 tau ... the one that finds most positives at rate tau on
+        held-out training points; None is `tau` itself; or a number. A ranking that collapses (w = 0 is optimal) is no ranking:
+        its tau is doubled until there is one, with a warning.
     R : weight of the penalty, > 0.
     threshold : "oob" (out-of-bootstrap: thresholds of `n_rounds` splits, averaged with their scorers; controls the rate
-        on average), "umbrella" (Tong, Feng and Li 2018: the rate exceeds tau with probability at most `delta`; holds out
+        on average, and is never below the rank rule on all training negatives, so that equal negatives do not pass it
+        together), "umbrella" (Tong, Feng and Li 2018: the rate exceeds tau with probability at most `delta`; holds out
         half of the negatives) or "train" (the rank rule on the training data; promises nothing for new data).
     delta : see "umbrella".
     n_rounds : splits of "oob".
     kernel : "linear", "rbf" or "precomputed".   gamma : of "rbf": a number, or "scale" for 1 / (n_features * X.var()).
-    solver : "lbfgs" or "fista" (kernels always use "fista").
+    solver : "lbfgs" or "fista" (points of weight one). Kernels use "fista", and "lbfgs" where weights are not whole numbers.
     tolerance : relative duality gap at which each ranking problem is solved.   max_iter : its iterations at most.
-    time_limit : seconds for the whole fit; the rounds finished by then are used.
-    n_jobs : rounds at a time, through joblib.   random_state : of the splits.
+    class_weight : factors of the sample weights by label, "balanced" or None. The loss is a mean over positives and the rate a
+        share of negatives, so that they hardly matter here.
+    time_limit : seconds for the whole fit, at most half of them for the choice of ranking_tau; the rounds finished by then are used.
+    n_jobs : rounds at a time, through joblib.   progress : a line on stderr.   random_state : seed of the splits.
 
     Attributes
     ----------
     threshold_ : the threshold on the score; `intercept_` is its negative.
     guarantee_ : what the threshold promises, in words.
     coef_ : (1, n_features), linear kernel only.   dual_coef_ : weights of the training points, other kernels.
+    ranking_tau_ : the tau that was used for the ranking.
+    ranking_taus_ : list of (candidate, true-positive rate on held-out points) that were compared; empty without a choice.
     k_ : how many negatives the ranking averages.   n_iter_ : iterations of `result_`.
-    result_ : the Result of the ranking problem ("oob": of the last round; all in `results_`).
+    result_ : the Result of the ranking problem ("oob": of the last round). results_ : of all rounds. Its claim is "none" where no tau
+        ranks, which a warning tells; then nothing is called positive.
 
     Notes
     -----
@@ -116,7 +105,7 @@ class TauFPLClassifier(BinaryClassifier):
     def __init__(
         self,
         tau: float = 0.05,
-        ranking_tau: float | None = None,
+        ranking_tau: float | str | None = "auto",
         R: float = 1e-3,
         threshold: str = "oob",
         delta: float = 0.05,
@@ -127,9 +116,11 @@ class TauFPLClassifier(BinaryClassifier):
         solver: str = "lbfgs",
         tolerance: float = 1e-3,
         max_iter: int = 2000,
+        class_weight: Mapping[Any, float] | str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        progress: bool = False,
+        random_state: Any = 0,
     ) -> None:
         self.tau = tau
         self.ranking_tau = ranking_tau
@@ -142,8 +133,10 @@ class TauFPLClassifier(BinaryClassifier):
         self.solver = solver
         self.tolerance = tolerance
         self.max_iter = max_iter
+        self.class_weight = class_weight
         self.time_limit = time_limit
         self.n_jobs = n_jobs
+        self.progress = progress
         self.random_state = random_state
 
     # -- fitting --------------------------------------------------------------------------------------------------------
@@ -155,11 +148,12 @@ class TauFPLClassifier(BinaryClassifier):
             return self._fit(X, y, sample_weight, run)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, run: Run) -> TauFPLClassifier:
-        if self.kernel == "linear" and _read_in_blocks(X):
+        if self.kernel == "linear" and read_in_blocks(X):
             X, y, weights = self._validate_blocks(X, y, sample_weight)
         else:
             X, y, weights = self._validate(X, y, sample_weight)
             check_scales(X, self._names(), free_units=False)
+        weights = self._weighted(y, weights, self.class_weight)
         y_pm1 = self._signs(y)
         for sign, label in ((-1.0, self.classes_[0]), (1.0, self.classes_[1])):
             if not weights[y_pm1 == sign].any():
@@ -168,24 +162,28 @@ class TauFPLClassifier(BinaryClassifier):
         if weighable and X.shape[0] <= MERGE_ROWS and self.threshold != "umbrella":
             X, y_pm1, weights = merge(X, y_pm1, weights)
         gram = self._fit_kernel(X)
-        if gram is not None and (weights != np.round(weights)).any():
-            raise ValueError(f"kernel={self.kernel!r} takes whole-number weights only; kernel='linear' takes any.")
+        whole = (weights == np.round(weights)).all()
+        features = None if gram is None or whole else KernelFeatures.of(gram)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._choose(RankingTask(X, gram, y_pm1, weights, seed, run, time.time() + run.seconds_left()))
+        task = RankingTask(
+            X=X, gram=gram, features=features, y_pm1=y_pm1, weights=weights, R=self.R, solver=self.solver,
+            tolerance=self.tolerance, max_iter=self.max_iter, progress=self.progress, base_seed=seed, run=run,
+            until=time.time() + run.seconds_left(),
+        )  # fmt: skip
+        self._fit_task(task)
         return self
 
-    def _choose(self, task: RankingTask) -> None:
+    def _fit_task(self, task: RankingTask) -> None:
         """Fit the scorer and its threshold by the rule that `threshold` names."""
-        negatives = task.weights * (task.y_pm1 < 0)
-        tau_rank = self.tau if self.ranking_tau is None else self.ranking_tau
-        self.k_ = number_of_top(tau_rank, float(negatives.sum()))
-        if tau_rank * float(negatives.sum()) < 1.0:
+        total = float(task.weights[task.negatives].sum())
+        if self.tau * total < 1.0:
             warn(
-                f"{negatives.sum():g} negatives are fewer than 1/{tau_rank:g}: the ranking looks at the single worst "
+                f"{total:g} negatives are fewer than 1/{self.tau:g}: a ranking with this tau looks at the single worst "
                 "negative (k = 1), and the threshold lies above all negatives it sees."
             )
         fit = {"train": self._fit_train, "oob": self._fit_oob, "umbrella": self._fit_umbrella}[self.threshold]
         scorer, self.threshold_ = fit(task)
+        self.k_ = number_of_top(self.ranking_tau_, total)
         self.intercept_ = np.array([-self.threshold_])
         self.n_iter_ = max(1, self.result_.iterations or 0)
         if task.gram is None:
@@ -193,12 +191,44 @@ class TauFPLClassifier(BinaryClassifier):
         else:
             self.dual_coef_ = scorer.reshape(1, -1)
 
+    def _choose_tau(self, task: RankingTask, weights: Array) -> RankingTauChoice:
+        """The tau to rank with: given, or chosen on held-out points among those of positive weight."""
+        if self.ranking_tau == "auto":
+            return choose_ranking_tau(task, weights, self.tau)
+        return RankingTauChoice(float(self.tau if self.ranking_tau is None else self.ranking_tau))
+
+    def _adopt(self, choice: RankingTauChoice, rankings: list[Ranked]) -> bool:
+        """Keep the rankings' results and the tau that was used; warn where it is not the one asked for. Whether there is a ranking."""
+        found = [ranked for ranked in rankings if not ranked.collapsed]
+        self.ranking_taus_ = choice.compared
+        self.ranking_tau_ = max(ranked.tau for ranked in found or rankings)
+        self.results_ = [ranked.result for ranked in rankings]
+        self.result_ = as_part_of(self.results_[-1], choice.results + self.results_)
+        if not found:
+            # w = 0 is a proven optimum of the ranking problem and yet no ranking, so nothing is claimed.
+            self.result_ = replace(self.result_, claim="none")
+            self.guarantee_ = NO_RANKING
+            warn(
+                f"no ranking was found: w = 0 is optimal for every ranking_tau tried, from {choice.tau:g} to {self.ranking_tau_:g}. "
+                "Positives and negatives have the same mean as far as this score can tell, and nothing is called positive. Use "
+                "other features or kernel='rbf'."
+            )
+        elif self.ranking_tau_ > choice.tau:
+            warn(
+                f"the ranking with ranking_tau={choice.tau:g} collapsed: w = 0 is optimal, because the mean of the positives cannot be "
+                f"told from an average of that share of the negatives. It was raised to {self.ranking_tau_:g} (ranking_tau_); "
+                "ranking_tau='auto' compares several values on held-out points."
+            )
+        return bool(found)
+
     def _fit_train(self, task: RankingTask) -> tuple[Array, float]:
         """One ranking of all points; the threshold is the rank rule on the same points."""
-        ranked = self._rank(task, task.weights, 0)
-        self.result_ = ranked.result
-        scores = self._train_scores(task, ranked.weights)
-        neg = (task.y_pm1 < 0) & (task.weights > 0)
+        choice = self._choose_tau(task, task.weights)
+        ranked = rank_raised(task, task.weights, choice.tau)
+        if not self._adopt(choice, [ranked]):
+            return ranked.weights, 0.0
+        scores = task.scores(ranked.weights)
+        neg = task.negatives
         b = clear_of_rounding(rank_threshold(scores[neg], self.tau, task.weights[neg]), scores)
         self.guarantee_ = (
             f"false-positive rate <= {self.tau:g} on the training data (rank rule); none for new data, where it is "
@@ -217,52 +247,62 @@ class TauFPLClassifier(BinaryClassifier):
                 "used instead."
             )
             return self._fit_train(task)
-        rounds = self._run_rounds(task, kept, hashes, labels)
-        self.results_ = [ranked.result for ranked, _ in rounds]
-        self.result_ = as_part_of(self.results_[-1], self.results_)
+        choice = self._choose_tau(task, task.weights)
+        rounds = self._run_rounds(task, kept, hashes, labels, choice.tau)
+        if not self._adopt(choice, [ranked for ranked, _ in rounds]):
+            return np.zeros_like(rounds[0][0].weights), 0.0
         stopped = None if task.run is None else task.run.stop()
         if len(rounds) < self.n_rounds and stopped is not None:
             self.result_ = replace(self.result_, status=stopped, claim="heuristic")
         used = [(ranked, b) for ranked, b in rounds if ranked.norm > 0.0]
-        if not used:  # every round collapsed to w = 0, and said so
-            self.guarantee_ = "nothing is called positive: the ranking collapsed to w = 0 in every round"
+        if not used:  # the time was up at the first steps of every round
+            self.guarantee_ = NO_RANKING
             return np.zeros_like(rounds[0][0].weights), 0.0
         self.guarantee_ = (
             f"false-positive rate about {self.tau:g} on average over training samples (out-of-bootstrap, "
             f"{len(used)} rounds); single samples may exceed it"
         )
         scorer = np.mean([ranked.weights / ranked.norm for ranked, _ in used], axis=0)
-        return scorer, float(np.mean([b / ranked.norm for ranked, b in used]))
+        averaged = float(np.mean([b / ranked.norm for ranked, b in used]))
+        # Equal negatives are held out together or not at all. Rounds that train on a large group of them choose a threshold without
+        # it, and the average may lie just below their score; the rank rule of the averaged scorer knows the whole group.
+        scores = task.scores(scorer)
+        neg = task.negatives
+        at_least = clear_of_rounding(rank_threshold(scores[neg], self.tau, task.weights[neg]), scores)
+        return scorer, max(averaged, at_least)
 
     def _run_rounds(
-        self, task: RankingTask, kept: NDArray[np.intp], hashes: NDArray[np.uint64], labels: Array
+        self, task: RankingTask, kept: NDArray[np.intp], hashes: NDArray[np.uint64], labels: Array, tau: float
     ) -> list[tuple[Ranked, float]]:
-        run = task.run
+        """The scorer and threshold of each round; a tau that the first round raises is raised for all."""
 
-        def one(r: int) -> tuple[Ranked, float]:
+        def one(here: RankingTask, r: int, tau: float) -> tuple[Ranked, float]:
             first, rest = split(hashes, labels, BOOTSTRAP_SHARE, here.base_seed + r)
             inside = np.zeros(len(here.weights))
             inside[kept[first]] = here.weights[kept[first]]
-            ranked = self._rank(here, inside, r)
+            ranked = rank_raised(here, inside, tau, r)
             out = kept[rest][here.y_pm1[kept[rest]] < 0]
-            scores = self._train_scores(here, ranked.weights)
+            scores = here.scores(ranked.weights)
             return ranked, clear_of_rounding(rank_threshold(scores[out], self.tau, here.weights[out]), scores)
 
+        rounds = [one(task, 0, tau)]
+        tau = rounds[0][0].tau
         if self.n_jobs not in (None, 1):
             from joblib import Parallel, delayed
 
-            here = task._replace(run=None)
-            return list(Parallel(n_jobs=self.n_jobs)(delayed(one)(r) for r in range(self.n_rounds)))
-        here, rounds = task, list[tuple[Ranked, float]]()
-        for r in range(self.n_rounds):
-            if rounds and run is not None and run.stop() is not None:
+            apart = task._replace(run=None)
+            return rounds + list(
+                Parallel(n_jobs=self.n_jobs)(delayed(one)(apart, r, tau) for r in range(1, self.n_rounds))
+            )
+        for r in range(1, self.n_rounds):
+            if task.stopped:
                 break
-            rounds.append(one(r))
+            rounds.append(one(task, r, tau))
         return rounds
 
     def _fit_umbrella(self, task: RankingTask) -> tuple[Array, float]:
         """One ranking without the held-out negatives; the threshold is an order statistic of their scores."""
-        neg = np.flatnonzero((task.y_pm1 < 0) & (task.weights > 0))
+        neg = task.negatives
         needed = umbrella_negatives_needed(self.tau, self.delta)
         held = max(needed, len(neg) // 2)
         if held > len(neg) - 1:
@@ -271,9 +311,11 @@ class TauFPLClassifier(BinaryClassifier):
         out = np.random.default_rng(task.base_seed).permutation(neg)[:held]
         inside = task.weights.copy()
         inside[out] = 0.0
-        ranked = self._rank(task, inside, 0)
-        self.result_ = ranked.result
-        scores = self._train_scores(task, ranked.weights)
+        choice = self._choose_tau(task, inside)
+        ranked = rank_raised(task, inside, choice.tau)
+        if not self._adopt(choice, [ranked]):
+            return ranked.weights, 0.0
+        scores = task.scores(ranked.weights)
         order = umbrella_order(held, self.tau, self.delta)
         self.guarantee_ = (
             f"P(false-positive rate > {self.tau:g}) <= {self.delta:g} over samples, for new data of the same "
@@ -281,48 +323,16 @@ class TauFPLClassifier(BinaryClassifier):
         )
         return ranked.weights, clear_of_rounding(umbrella_threshold(scores[out], self.tau, self.delta), scores)
 
-    def _rank(self, task: RankingTask, weights: Array, r: int) -> Ranked:
-        """Solve the ranking problem on the points of positive weight."""
-        tau = self.tau if self.ranking_tau is None else self.ranking_tau
-        inside = np.repeat(np.arange(len(weights)), weights.astype(np.intp)) if task.gram is not None else None
-        problem: Problem
-        if task.gram is not None and inside is not None:
-            y = task.y_pm1[inside]
-            k = int(number_of_top(tau, float((y < 0).sum())))
-            problem = KernelRanking(task.gram[np.ix_(inside, inside)], y, k, float(self.R))
-        elif _read_in_blocks(task.X):
-            problem = BlockedRanking.build(task.X, task.y_pm1, weights, tau, self.R)
-        else:
-            problem = tau_fpl(task.X, task.y_pm1, tau, self.R, sample_weight=weights)
-        run = task.run
-        if run is None:
-            run = Run(time_limit=None if np.isinf(task.until) else max(0.0, task.until - time.time()))
-        result = solve_within(
-            run,
-            problem,
-            "fista" if task.gram is not None else self.solver,
-            gap=self.tolerance,
-            seed=task.base_seed + r,
-            options={"max_iterations": self.max_iter},
-        )
-        if task.gram is None or inside is None:
-            w = result.values["w"]
-            return Ranked(w, float(np.linalg.norm(w)), result)
-        c = np.zeros(len(weights))
-        np.add.at(c, inside, result.values["c"])
-        return Ranked(c, float(np.sqrt(max(0.0, float(c @ (task.gram @ c))))), result)
-
-    def _train_scores(self, task: RankingTask, weights: Array) -> Array:
-        if task.gram is not None:
-            return np.asarray(task.gram @ weights)
-        return _scores(task.X, weights)
-
     # -- checking -------------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         check_rate("tau", self.tau)
         check_rate("delta", self.delta)
-        if self.ranking_tau is not None:
+        if isinstance(self.ranking_tau, str) and self.ranking_tau != "auto":
+            raise InvalidInputError(
+                f"ranking_tau must be 'auto', None or a number in (0, 1); got {self.ranking_tau!r}."
+            )
+        if self.ranking_tau is not None and self.ranking_tau != "auto":
             check_rate("ranking_tau", self.ranking_tau)
         choices = {
             "threshold": ("oob", "umbrella", "train"),
@@ -377,11 +387,11 @@ class TauFPLClassifier(BinaryClassifier):
 
     def decision_function(self, X: Any) -> Array:
         """Score minus threshold: positive where `classes_[1]` is predicted."""
-        if hasattr(self, "coef_") and _read_in_blocks(X) and X.shape[1] == self.n_features_in_:
-            return _scores(X, self.coef_[0]) - self.threshold_
+        if hasattr(self, "coef_") and read_in_blocks(X) and X.shape[1] == self.n_features_in_:
+            return linear_scores(X, self.coef_[0]) - self.threshold_
         X = self._check_new(X)
         if hasattr(self, "coef_"):
-            return _scores(X, self.coef_[0]) - self.threshold_
+            return linear_scores(X, self.coef_[0]) - self.threshold_
         K = X if self.kernel == "precomputed" else pairwise_kernels(X, self.X_fit_, metric="rbf", gamma=self.gamma_)
         return np.asarray(K @ self.dual_coef_[0], dtype=np.float64) - self.threshold_
 
@@ -389,16 +399,3 @@ class TauFPLClassifier(BinaryClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _read_in_blocks(X: Any) -> bool:
-    """Rows that should not be copied or converted as a whole: Dask arrays, memory maps, dense float32."""
-    if getattr(X, "ndim", 0) != 2 or sp.issparse(X):
-        return False
-    return is_lazy(X) or isinstance(X, np.memmap) or (isinstance(X, np.ndarray) and X.dtype == np.float32)
-
-
-def _scores(X: Any, w: Array) -> Array:
-    if _read_in_blocks(X):
-        return np.concatenate([block @ w for _, block in row_blocks(X)])
-    return np.asarray(X @ w, dtype=np.float64)

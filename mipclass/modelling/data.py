@@ -95,8 +95,9 @@ def check_data(
     n, d = matrix.shape
     _check_names(names, d)
     y_pm1, classes = _labels(y, n, pos_label)
-    by_class = _class_weights(class_weight, y_pm1, classes)
-    weights = _sample_weights(sample_weight, n) * np.where(y_pm1 > 0, by_class[1], by_class[0])
+    weights = _sample_weights(sample_weight, n)
+    by_class = class_factors(class_weight, y_pm1, classes, weights)
+    weights = weights * np.where(y_pm1 > 0, by_class[1], by_class[0])
     for sign, label in ((-1.0, classes[0]), (1.0, classes[1])):
         if not weights[y_pm1 == sign].any():
             raise InvalidInputError(
@@ -204,10 +205,10 @@ def _sample_weights(weights: ArrayLike | None, n: int) -> Array:
     return array
 
 
-def _class_weights(
-    class_weight: Mapping[Any, float] | str | None, y_pm1: Array, classes: NDArray[Any]
+def class_factors(
+    class_weight: Mapping[Any, float] | str | None, y_pm1: Array, classes: NDArray[Any], weights: Array
 ) -> tuple[float, float]:
-    """Factors of the negative and of the positive class."""
+    """Factors of the negative and of the positive class; "balanced" ones give both classes half of the sum of all weights."""
     if class_weight is None:
         return 1.0, 1.0
     if isinstance(class_weight, str):
@@ -215,8 +216,10 @@ def _class_weights(
             raise InvalidInputError(
                 f"class_weight must be a mapping from label to weight, 'balanced' or None; got {class_weight!r}."
             )
-        n = len(y_pm1)
-        return n / (2.0 * int((y_pm1 < 0).sum())), n / (2.0 * int((y_pm1 > 0).sum()))
+        negative, positive = float(weights[y_pm1 < 0].sum()), float(weights[y_pm1 > 0].sum())
+        if min(negative, positive) == 0.0:  # refused later, with a sentence about the class
+            return 1.0, 1.0
+        return (negative + positive) / (2.0 * negative), (negative + positive) / (2.0 * positive)
     if not isinstance(class_weight, Mapping):
         raise InvalidInputError(
             f"class_weight must be a mapping from label to weight, 'balanced' or None; got {type(class_weight).__name__}."

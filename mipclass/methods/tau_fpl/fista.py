@@ -12,7 +12,7 @@ from ...protocol.options import Option, Options, number, one_of
 from ...protocol.result import Outcome, Values
 from ...protocol.run import Run
 from ..base import Method, Refusal
-from .form import PROMISE, TOLERANCE, RankingForm, match_ranking
+from .form import PROMISE, TOLERANCE, WARN_OF_COLLAPSE, RankingForm, match_ranking
 from .ranking import RankingData
 
 
@@ -33,6 +33,7 @@ class Fista(Method[RankingForm]):
             one_of("gap", "paper"),
         ),
         "epsilon": Option(1e-3, "the paper's stopping threshold, for variant='paper'", number(at_least=0)),
+        "warn_of_collapse": WARN_OF_COLLAPSE,
     }
 
     def match(self, problem: Problem) -> RankingForm | Refusal:
@@ -66,4 +67,4 @@ class Fista(Method[RankingForm]):
         if found.w is not None:
             values = {"w": found.w * data.rows.unit, "b": np.zeros(())}
         extra = {"relative_gap": found.gap, "alpha": found.z[data.pos], "beta": -found.z[data.neg]}
-        return form.outcome(found, values, extra)
+        return form.outcome(found, values, extra, run)

@@ -15,13 +15,14 @@ from ...models.false_positive import BlockedRanking
 from ...models.penalties import L2
 from ...models.rules import Linear
 from ...models.topk_ranking import TopKRanking
-from ...protocol.options import Option, number
+from ...protocol.options import Option, number, one_of
 from ...protocol.result import Claim, Outcome, Status, Values
 from ...protocol.run import Run
 from ..base import Refusal
 from .ranking import RankingData
 
 TOLERANCE = Option(1e-3, "relative duality gap to stop at when solve(gap=...) is left at 0", number(at_least=0))
+WARN_OF_COLLAPSE = Option(True, "warn when w = 0 is optimal; extra['collapsed'] says so anyway", one_of(True, False))
 PROMISE = "proven: within the asked relative duality gap (1e-3 by default)"
 NORMAL_FORM = "it solves c * L2() + a * TopKRanking(k) with rule Linear() (models.tau_fpl)"
 
@@ -51,12 +52,12 @@ class RankingForm:
             raise InvalidInputError(f"the warm start's {name!r} must have shape ({size},); got {given.shape}.")
         return given
 
-    def outcome(self, found: TrainingEnd, values: Values, extra: dict[str, Any]) -> Outcome:
+    def outcome(self, found: TrainingEnd, values: Values, extra: dict[str, Any], run: Run) -> Outcome:
         """A training's end as the driver reads it; a collapse to zero weights is said in `extra` and in a warning."""
         assert found.status is not None
         is_optimal = found.status is Status.OPTIMAL
         extra["collapsed"] = is_optimal and not np.any(values["w" if "w" in values else "c"])
-        if extra["collapsed"]:
+        if extra["collapsed"] and run.options["warn_of_collapse"]:
             warn_of_collapse(self.data)
         claim: Claim = "proven" if is_optimal else "heuristic"
         objective, bound = self.factor * found.objective, self.factor * found.bound

@@ -11,7 +11,7 @@ from ...protocol.options import Option, Options, number
 from ...protocol.result import Outcome
 from ...protocol.run import Run
 from ..base import Method, Refusal
-from .form import PROMISE, TOLERANCE, RankingForm, match_ranking
+from .form import PROMISE, TOLERANCE, WARN_OF_COLLAPSE, RankingForm, match_ranking
 from .smoothed_primal import train
 
 
@@ -23,6 +23,7 @@ class LBFGS(Method[RankingForm]):
     options: ClassVar[Options] = {
         "tolerance": TOLERANCE,
         "max_iterations": Option(2000, "iterations at most", number(at_least=1, integer=True)),
+        "warn_of_collapse": WARN_OF_COLLAPSE,
     }
 
     def match(self, problem: Problem) -> RankingForm | Refusal:
@@ -36,4 +37,4 @@ class LBFGS(Method[RankingForm]):
         start = None if given is None else given / data.rows.unit
         found = train(data, run, tolerance, run.options["max_iterations"], start)
         values = {"w": found.w * data.rows.unit, "b": np.zeros(())}
-        return form.outcome(found, values, {"relative_gap": found.gap, "eps": found.eps})
+        return form.outcome(found, values, {"relative_gap": found.gap, "eps": found.eps}, run)
