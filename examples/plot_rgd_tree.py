@@ -33,7 +33,7 @@ def line(axes: Any, w: np.ndarray, b: float, level: float, **style: Any) -> None
 def main(path: str | None = None) -> Any:
     """Draw the figure, and save it if a path is given."""
     X, truth, y = two_clouds()
-    rgd = RGDTreeSVC(outlier_fraction=0.15, height=4, n_rounds=3, keep_tree=True, random_state=0).fit(X, y)
+    rgd = RGDTreeSVC(outlier_fraction=0.15, C=None, height=4, n_rounds=3, keep_tree=True, random_state=0).fit(X, y)
     soft = LinearSVC(C=1.0, dual=False).fit(X, y)
     found = int((rgd.outliers_ & (y != truth)).sum())
     print(

@@ -53,6 +53,10 @@ STUDIES = {
         "benchmarks.studies.polyhedral.tables",
         "Tables 1 and 2 of Astorino & Gaudioso (2002): ten-fold cross-validation on six sets, leave-one-out on a small one.",
     ),
+    "rgd_defaults": StudyEntry(
+        "benchmarks.studies.rgd_tree.defaults",
+        "RGDTreeSVC with its defaults next to LinearSVC on twenty sets, clean and with 10 % of the training labels flipped.",
+    ),
     "rgd_speed": StudyEntry(
         "benchmarks.studies.rgd_tree.speed",
         "Time and memory of one RGD-tree (height 5, 5 nodes per level) in n and d, next to scikit-learn's LinearSVC.",

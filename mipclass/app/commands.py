@@ -66,12 +66,12 @@ def estimator_for(model: str, solver: str, time_limit: float | None, limits: Sid
     if solver != "auto" and model != "polyhedral":
         raise InvalidInputError(f"--model {model} has its own algorithm; leave --solver at auto.")
     if model == "polyhedral":
-        return PolyhedralClassifier(solver=solver, time_limit=time_limit)
+        return PolyhedralClassifier(solver=solver, time_limit=time_limit, progress=progress)
     if model == "tau-fpl":
-        return TauFPLClassifier(tau=0.05 if fpr is None else fpr)
+        return TauFPLClassifier(tau=0.05 if fpr is None else fpr, time_limit=time_limit, progress=progress)
     if model == "outlier-svm":
         return RGDTreeSVC(time_limit=time_limit, progress=progress)
-    return OutlierPathSVC()
+    return OutlierPathSVC(time_limit=time_limit, progress=progress)
 
 
 def _risk_score(solver: str, time_limit: float | None, limits: SideConstraints, progress: bool) -> Any:

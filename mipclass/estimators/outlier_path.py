@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -62,6 +62,7 @@ class OutlierPathSVC(BinaryClassifier):
     selection : "validation" (hold out `validation_fraction`), "cv" (`n_folds` folds), or a value of theta or s to use as it is.
         Equal points always stay on one side of a split.
     refit : after selection, fit on all points; False keeps the solution of the training side ("validation" only).
+    class_weight : factors of the sample weights by label, "balanced" or None: C of a point is C times its weight.
     d_step : who solves the QPs at the jumps: "auto", "homotopy", "primal-dual" or a QP backend such as "osqp".
     time_limit : seconds for the whole fit, or None; each path, the last one included, gets an equal part of what is left. A path
         that is cut short offers the values that it reached.   progress : a line on stderr.   random_state : seed of the split.
@@ -102,6 +103,7 @@ class OutlierPathSVC(BinaryClassifier):
         validation_fraction: float = 0.3,
         n_folds: int = 5,
         refit: bool = True,
+        class_weight: Mapping[Any, float] | str | None = None,
         d_step: str = "auto",
         time_limit: float | None = None,
         progress: bool = False,
@@ -118,6 +120,7 @@ class OutlierPathSVC(BinaryClassifier):
         self.validation_fraction = validation_fraction
         self.n_folds = n_folds
         self.refit = refit
+        self.class_weight = class_weight
         self.d_step = d_step
         self.time_limit = time_limit
         self.progress = progress
@@ -127,6 +130,7 @@ class OutlierPathSVC(BinaryClassifier):
         """Fit to points X (sparse ones are made dense) and labels y of two kinds; a weight of 2 counts like two equal points."""
         with limited(self.time_limit) as run:
             X, y, weights = self._validate(X, y, sample_weight)
+            weights = self._weighted(y, weights, self.class_weight)
             X = _dense(X)
             costs = self._check(X)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -34,7 +34,7 @@ class PolyhedralClassifier(BinaryClassifier):
     solver : "slp", or a backend for the exact mixed-integer model ("scip"; "highs" if l1 > 0).
     options : the solver's own options, e.g. {"rounds": 100} or {"variant": "paper"} for slp.
     time_limit : seconds for the whole fit, or None; with inside="auto" half of them for each class.
-    random_state : seed of the search; None is 0, so that fits are reproducible.
+    progress : a line on stderr.   random_state : seed of the search.
 
     Attributes
     ----------
@@ -71,7 +71,8 @@ class PolyhedralClassifier(BinaryClassifier):
         solver: str = "slp",
         options: Mapping[str, Any] | None = None,
         time_limit: float | None = None,
-        random_state: Any = None,
+        progress: bool = False,
+        random_state: Any = 0,
     ) -> None:
         self.n_hyperplanes = n_hyperplanes
         self.inside = inside
@@ -80,6 +81,7 @@ class PolyhedralClassifier(BinaryClassifier):
         self.solver = solver
         self.options = options
         self.time_limit = time_limit
+        self.progress = progress
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolyhedralClassifier:
@@ -87,8 +89,10 @@ class PolyhedralClassifier(BinaryClassifier):
         with limited(self.time_limit) as run:
             X, y, weights = self._validate(X, y, sample_weight)
             candidates = self._candidates()
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             found = {
-                label: self._solve(X, y, weights, label, run, len(candidates) - k) for k, label in enumerate(candidates)
+                label: self._solve(X, y, weights, label, seed, run, len(candidates) - k)
+                for k, label in enumerate(candidates)
             }
         self.inside_ = min(found, key=lambda label: _objective(found[label]))
         self.result_ = found[self.inside_]
@@ -115,7 +119,9 @@ class PolyhedralClassifier(BinaryClassifier):
             )
         return [self.inside]
 
-    def _solve(self, X: Array, y: NDArray[Any], weights: Array, inside: Any, run: Run, pieces: int) -> Result:
+    def _solve(
+        self, X: Array, y: NDArray[Any], weights: Array, inside: Any, seed: int, run: Run, pieces: int
+    ) -> Result:
         """The polyhedron round the class `inside`, as the next of so many solves that are left."""
         same = isinstance(self.class_weight, str) and self.class_weight == "balanced"
         problem = polyhedral(
@@ -128,8 +134,9 @@ class PolyhedralClassifier(BinaryClassifier):
             class_weight=None if same else self.class_weight,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        return solve_within(run, problem, self.solver, pieces=pieces, seed=seed, options=self.options)
+        return solve_within(
+            run, problem, self.solver, pieces=pieces, seed=seed, progress=self.progress, options=self.options
+        )
 
     def _positive_is_inside(self) -> bool:
         return bool(self.inside_ == self.classes_[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -23,19 +20,11 @@ from ..models.outlier_svm import outlier_svm
 from ..protocol.result import Claim, Result, Status
 from ..protocol.run import Run
 from ..solving.driver import solve_within
-from .base import LinearClassifier, limited
+from .base import LinearClassifier, forget, limited
+from .soft_margin import TrimmedTask, choose_C, fit_trimmed
 
 Fraction = float | Mapping[Any, float]
 """A share of all points, or one for each label."""
-
-WEIGHT_ROUNDING = 1e-12
-"""Relative rounding error of a sum of weights."""
-
-FIRST_STEPS, MOST_STEPS = 3, 1000
-"""Newton steps of a soft margin under a time limit: those that show how long a step takes, and scikit-learn's own limit."""
-
-SHORTEST = 1e-6
-"""Seconds that a fit takes at least: the divisor of the time left."""
 
 FACE_ROUNDING = 1e-10
 """Distance, relative to the largest score, by which the one-class threshold lies below the slab's face: support points lie
@@ -43,10 +32,11 @@ on the face itself, and rounding must not make them outliers."""
 
 
 class RGDTreeSVC(LinearClassifier):
-    """Linear classifier of the widest margin that leaves out a given share of the points, by random gradient descent trees.
+    """Linear classifier that leaves out a given share of the points, which random gradient descent trees find (Ding & Xu 2015).
 
-    Minimise 1/2 w'w subject to y_i (w.x_i + b) >= 1 for all but floor(outlier_fraction * n) points. The trees find the
-    points to leave out; exact maximum margins on the others follow (see mipclass.models.outlier_svm, solver "rgd-tree").
+    C=None: minimise 1/2 w'w subject to y_i (w.x_i + b) >= 1 for all but floor(outlier_fraction * n) points, by exact maximum margins on
+    the points that the trees keep (see mipclass.models.outlier_svm, solver "rgd-tree"). By default a soft margin is fitted to the points
+    that stay, and those that lie worst on its wrong side are left out in their stead, until they stay the same.
 
     Parameters
     ----------
@@ -57,27 +47,30 @@ class RGDTreeSVC(LinearClassifier):
     n_rounds : most boosting rounds; each tree grows from the best node so far, until the width is stable.
     n_restarts : independent beginnings; the widest slab wins.
     polish : True for exact maximum margins on the points that stay, False for the tree's own slab, or a QP backend's name.
-    C : None for the maximum margin; a number for a soft margin (squared hinge, C of scikit-learn's LinearSVC) on the points
-        that stay, for classes that overlap even without the outliers.
-    reselect : with C, leave out anew the points that lie worst to the soft margin, as many as the tree left out (of each
-        class, for a mapping), and fit again, until they stay the same.
+    C : of the soft margin on the points that stay (squared hinge, C of scikit-learn's LinearSVC): "auto" takes the one of 0.01, 0.1 and 1
+        with the fewest errors on held-out training points; or a number. None for the maximum margin, for classes that
+        do not overlap without the outliers.
+    reselect : with a soft margin, leave out anew the points that lie worst on its wrong side, at most as many as the tree left out (of
+        each class, for a mapping), and fit again, until they stay the same.
+    class_weight : factors of the sample weights by label, "balanced" or None; outlier_fraction is a share of the weight.
     keep_tree : hand back the trees as a networkx DiGraph in `tree_`.
-    time_limit : seconds for the whole fit, or None; with C half of them for the tree. progress : a line on stderr. random_state : seed.
+    time_limit : seconds for the whole fit, or None; with a soft margin half of them for the tree. progress : a line on stderr. random_state : seed.
 
     Attributes
     ----------
     coef_, intercept_ : the rule, in the user's units.
     outliers_ : boolean mask of the training points that were left out.
-    margin_ : width of the slab between the points that stay; 2/|coef_| unless C is given (with reselect, of the points
-        that stayed first). Not positive when no slab was found: then a warning was given and the rule is only the best direction seen.
+    C_ : the C that was used, or None.
+    margin_ : width of the slab between the points that the tree keeps; 2/|coef_| for C=None. Not positive when no slab was found: for
+        C=None a warning was given then, and the rule is only the best direction seen.
     tree_margin_ : width before the exact last step.
-    result_, classes_, n_features_in_, feature_names_in_, tree_.
+    result_ : the Result of the tree. classes_, n_features_in_, feature_names_in_, tree_.
 
     Examples
     --------
     >>> from mipclass import RGDTreeSVC
     >>> X, y = [[0.0], [1.0], [5.0], [6.0], [0.5]], [0, 0, 1, 1, 1]
-    >>> clf = RGDTreeSVC(outlier_fraction=0.2).fit(X, y)
+    >>> clf = RGDTreeSVC(outlier_fraction=0.2, C=None).fit(X, y)
     >>> clf.outliers_.tolist(), float(clf.margin_)
     ([False, False, False, False, True], 4.0)
     """
@@ -87,6 +80,7 @@ class RGDTreeSVC(LinearClassifier):
     margin_: float
     tree_margin_: float
     tree_: Any
+    C_: float | None
 
     def __init__(
         self,
@@ -100,8 +94,9 @@ class RGDTreeSVC(LinearClassifier):
         n_rounds: int = 10,
         n_restarts: int = 1,
         polish: bool | str = True,
-        C: float | None = None,
-        reselect: bool = False,
+        C: float | str | None = "auto",
+        reselect: bool = True,
+        class_weight: Mapping[Any, float] | str | None = None,
         keep_tree: bool = False,
         time_limit: float | None = None,
         progress: bool = False,
@@ -118,6 +113,7 @@ class RGDTreeSVC(LinearClassifier):
         self.polish = polish
         self.C = C
         self.reselect = reselect
+        self.class_weight = class_weight
         self.keep_tree = keep_tree
         self.time_limit = time_limit
         self.progress = progress
@@ -131,23 +127,21 @@ class RGDTreeSVC(LinearClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any, run: Run) -> RGDTreeSVC:
         X, y, weights = self._validate(X, y, sample_weight)
         _check_fraction(self.outlier_fraction)
-        if self.C is not None and not self.C > 0:
-            raise InvalidInputError(f"C must be a positive number or None; got {self.C!r}.")
-        if self.reselect and self.C is None:
-            raise InvalidInputError("reselect=True chooses outliers by the soft margin; give its C, e.g. C=1.0.")
+        if self.C not in (None, "auto") and (not is_number(self.C) or not 0 < self.C < np.inf):
+            raise InvalidInputError(f"C must be a positive number, 'auto' or None; got {self.C!r}.")
+        weights = self._weighted(y, weights, self.class_weight)
         model = outlier_svm(X, y, _share(self.outlier_fraction), sample_weight=weights)
-        self.result_ = _solve(self, model, run, 1 if self.C is None else 2)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        soft = self.C is not None
+        self.result_ = _solve(self, model, run, 2 if soft else 1, seed, warn_of_overlap=not soft)
         extra = self.result_.extra
         _set_slab(self, extra, len(y))
-        if self.C is not None:
-            before = stopped = run.stop()
-            if before is None:
-                stopped = self._fit_soft(X, y, weights, run)
-            if stopped is not None:
-                claim: Claim = "heuristic" if self.result_.values else "none"
-                self.result_ = replace(self.result_, status=stopped, claim=claim)
-            if before is None:
-                return self
+        self.C_ = None
+        if soft and run.stop() is None:
+            self._fit_soft(X, y, weights, seed, run)
+            return self
+        if soft:
+            self._cut_short(run.stop())
         if self.result_.values:
             self._set_rule(self.result_.values)
         else:
@@ -155,35 +149,27 @@ class RGDTreeSVC(LinearClassifier):
             self._set_rule({"w": extra["direction"], "b": -(a + c) / 2})
         return self
 
-    def _fit_soft(self, X: Any, y: Any, weights: Array, run: Run) -> Status | None:
-        """The soft margin on the points that stay; with `reselect` until the points that are left out repeat. Why it stopped early."""
-        groups = (
-            [y == label for label in self.classes_]
-            if isinstance(self.outlier_fraction, Mapping)
-            else [np.ones(len(y), dtype=bool)]
-        )
-        leave = [float(weights[group & self.outliers_].sum()) for group in groups]
-        seen: set[bytes] = set()
-        while True:
-            kept = ~self.outliers_
-            soft = _soft_margin(self.C, X[kept], y[kept], weights[kept], run)
-            self.coef_, self.intercept_ = soft.coef_, np.atleast_1d(soft.intercept_)
-            seen.add(self.outliers_.tobytes())
-            if soft.n_iter_ >= soft.max_iter and soft.max_iter < MOST_STEPS:
-                return run.stop() or Status.TIME_LIMIT
-            if not self.reselect:
-                return None
-            margins = self._signs(y) * soft.decision_function(X)
-            worst = np.zeros(len(y), dtype=bool)
-            for group, total in zip(groups, leave, strict=True):
-                order = np.flatnonzero(group)[np.argsort(margins[group], kind="stable")]
-                worst[order[np.cumsum(weights[order]) <= total * (1.0 + WEIGHT_ROUNDING)]] = True
-            if worst.tobytes() in seen or len(np.unique(y[~worst])) < 2:
-                return None
-            stopped = run.stop()
-            if stopped is not None:
-                return stopped
-            self.outliers_ = worst
+    def _fit_soft(self, X: Any, y: Any, weights: Array, seed: int, run: Run) -> None:
+        """The soft margin on the points that stay, with C chosen on held-out points if it was not given."""
+        by_class = isinstance(self.outlier_fraction, Mapping)
+        groups = [y == label for label in self.classes_] if by_class else [np.ones(len(y), dtype=bool)]
+        task = TrimmedTask(X, y, self._signs(y), weights, groups)
+        if isinstance(self.C, str):
+            share: Any = self.outlier_fraction
+            shares = [float(share.get(label, 0.0)) for label in self.classes_] if by_class else [float(share)]
+            self.C_ = choose_C(task, shares, seed=seed, run=run)
+        else:
+            self.C_ = float(self.C or 0.0)
+        found = fit_trimmed(task, self.outliers_, self.C_, reselect=self.reselect, run=run)
+        self.outliers_ = found.outliers
+        self.coef_, self.intercept_ = found.rule.coef_, np.atleast_1d(found.rule.intercept_)
+        self._cut_short(found.stopped)
+
+    def _cut_short(self, stopped: Status | None) -> None:
+        """Say in the result that the fit was cut short, if it was."""
+        if stopped is not None:
+            claim: Claim = "heuristic" if self.result_.values else "none"
+            self.result_ = replace(self.result_, status=stopped, claim=claim)
 
 
 class RGDTreeOneClass(OutlierMixin, BaseEstimator):
@@ -243,12 +229,14 @@ class RGDTreeOneClass(OutlierMixin, BaseEstimator):
             return self._fit(X, sample_weight, run)
 
     def _fit(self, X: Any, sample_weight: Any, run: Run) -> RGDTreeOneClass:
+        forget(self)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.outlier_fraction, Mapping):
             raise InvalidInputError("outlier_fraction must be one number for one class; got a mapping.")
         _check_fraction(self.outlier_fraction)
-        self.result_ = _solve(self, outlier_svm(X, None, _share(self.outlier_fraction), sample_weight=weights), run, 1)
+        model = outlier_svm(X, None, _share(self.outlier_fraction), sample_weight=weights)
+        self.result_ = _solve(self, model, run, 1, int(check_random_state(self.random_state).randint(2**31 - 1)))
         extra = self.result_.extra
         _set_slab(self, extra, X.shape[0])
         self.coef_ = np.asarray(extra["direction"]).reshape(1, -1)
@@ -277,23 +265,6 @@ class RGDTreeOneClass(OutlierMixin, BaseEstimator):
         return tags
 
 
-def _soft_margin(C: float | None, X: Any, y: Any, weights: Array, run: Run) -> LinearSVC:
-    """scikit-learn's LinearSVC, with as many of its steps as fit into the time that is left.
-
-    It reads no clock, so a few steps are made first to see what a step takes; each fit starts afresh.
-    """
-    if run.time_limit is None:
-        return LinearSVC(C=C, dual=False).fit(X, y, sample_weight=weights)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the result's status says that the time was up
-        began = run.seconds()
-        soft = LinearSVC(C=C, dual=False, max_iter=FIRST_STEPS).fit(X, y, sample_weight=weights)
-        steps = int(FIRST_STEPS * run.seconds_left() / max(run.seconds() - began, SHORTEST))
-        if soft.n_iter_ < FIRST_STEPS or steps <= FIRST_STEPS:
-            return soft
-        return LinearSVC(C=C, dual=False, max_iter=min(steps, MOST_STEPS)).fit(X, y, sample_weight=weights)
-
-
 def _check_fraction(fraction: Any) -> None:
     """Raise unless every share is a number in [0, 1)."""
     for value in fraction.values() if isinstance(fraction, Mapping) else [fraction]:
@@ -309,9 +280,16 @@ def _share(fraction: Any) -> Any:
     return {k: float(v) for k, v in fraction.items()} if isinstance(fraction, Mapping) else float(fraction)
 
 
-def _solve(estimator: RGDTreeSVC | RGDTreeOneClass, model: Model, run: Run, pieces: int) -> Result:
+def _solve(
+    estimator: RGDTreeSVC | RGDTreeOneClass,
+    model: Model,
+    run: Run,
+    pieces: int,
+    seed: int,
+    *,
+    warn_of_overlap: bool = True,
+) -> Result:
     """Solve the model by rgd-tree with the estimator's parameters as options, in one of so many equal parts of the time left."""
-    seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     options = {
         "height": estimator.height,
         "max_nodes": estimator.max_nodes,
@@ -321,6 +299,7 @@ def _solve(estimator: RGDTreeSVC | RGDTreeOneClass, model: Model, run: Run, piec
         "rounds": estimator.n_rounds,
         "restarts": estimator.n_restarts,
         "polish": estimator.polish,
+        "warn_of_overlap": warn_of_overlap,
         "tree": estimator.keep_tree,
     }
     return solve_within(run, model, "rgd-tree", pieces=pieces, seed=seed, options=options, progress=estimator.progress)

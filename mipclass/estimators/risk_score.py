@@ -119,7 +119,7 @@ class RiskScoreClassifier(BinaryClassifier):
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
         folds = self._folds(X, y, random)
-        conditions = self._conditions(X, weights)
+        conditions = self._conditions(X, self._weighted(y, weights, self.class_weight))
         model = self._model(conditions, X, y, weights)
         self.result_ = self._solve(model, run, len(folds) + 1, seed)
         values = self.result_.values
@@ -214,7 +214,7 @@ class RiskScoreClassifier(BinaryClassifier):
             return (1.0, 0.0)
         odds = np.zeros(len(y))
         for k, (kept, held) in enumerate(folds):
-            conditions = self._conditions(X[kept], weights[kept])
+            conditions = self._conditions(X[kept], self._weighted(y[kept], weights[kept], self.class_weight))
             model = self._model(conditions, X[kept], y[kept], weights[kept])
             values = self._solve(model, run, len(folds) - k, seed).values
             odds[held] = (conditions.apply(X[held]) @ values["w"] + float(values["b"])) / _multiplier(model, values)

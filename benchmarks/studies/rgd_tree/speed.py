@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import RGDTreeSVC, datasets, models, solve
 
-TREE = {"height": 5, "max_nodes": 5, "n_rounds": 1, "polish": False}
+TREE = {"height": 5, "max_nodes": 5, "n_rounds": 1, "polish": False, "C": None}
 SIZES = (25_000, 50_000, 100_000, 200_000)
 DIMENSIONS = (50, 100, 200, 400)
 

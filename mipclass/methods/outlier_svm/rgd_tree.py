@@ -64,6 +64,9 @@ class RGDTree(Method[OutlierForm]):
         ),
         "splits": Option(9, "variant 'paper': splits of a total share tried", number(1, integer=True)),
         "subsample": Option(1000, "rows of a class on which children are ranked", number(1, integer=True)),
+        "warn_of_overlap": Option(
+            True, "warn when no slab separates the points that stay; claim 'none' says so anyway", one_of(True, False)
+        ),
         "tree": Option(False, "hand back the trees as a networkx DiGraph in extra['tree']", one_of(True, False)),
     }
 
@@ -208,7 +211,8 @@ def _outcome(
     if run.options.get("tree"):
         extra["tree"] = as_graph(trees)
     if slab.width <= 0:
-        warn(not_separable(slab.width, len(trees), margins > 0))
+        if run.options["warn_of_overlap"]:
+            warn(not_separable(slab.width, len(trees), margins > 0))
         words = "no direction tried separates the points that stay"
         status = stopped or Status.ITERATION_LIMIT
         return Outcome(status, "none", None, None, nodes=nodes, iterations=margins, raw_status=words, extra=extra)
