@@ -218,14 +218,16 @@ ESTIMATORS: Mapping[str, Work] = {
     "OutlierPathSVC, 2000 x 10, RBF, folds": _fit(
         "OutlierPathSVC", lambda: overlapping(2000, 10), kernel="rbf", selection="cv", C=[0.1, 1.0, 10.0]
     ),
-    "RGDTreeSVC, 200000 x 50": _fit("RGDTreeSVC", lambda: separated(200_000, 50), n_restarts=100),
-    "RGDTreeSVC, 200000 x 50, soft": _fit(
-        "RGDTreeSVC", lambda: separated(200_000, 50), C=1.0, reselect=True, n_rounds=1
-    ),
+    "RGDTreeSVC, 200000 x 50": _fit("RGDTreeSVC", lambda: separated(200_000, 50), C=None, n_restarts=100),
+    "RGDTreeSVC, 200000 x 50, soft": _fit("RGDTreeSVC", lambda: separated(200_000, 50), C=1.0, n_rounds=1),
+    "RGDTreeSVC, 200000 x 50, folds for C": _fit("RGDTreeSVC", lambda: overlapping(200_000, 50), n_restarts=100),
     "RGDTreeOneClass, 200000 x 50": _fit(
         "RGDTreeOneClass", lambda: (overlapping(200_000, 50)[0] + 3.0, None), n_restarts=100
     ),
     "TauFPLClassifier, 200000 x 100": _fit("TauFPLClassifier", lambda: overlapping(200_000, 100), R=1e-6),
+    "TauFPLClassifier, 20000 x 100, folds for ranking_tau": _fit(
+        "TauFPLClassifier", lambda: overlapping(20_000, 100), R=1e-6, n_rounds=1, tolerance=1e-9
+    ),
     "TauFPLClassifier, umbrella": _fit(
         "TauFPLClassifier", lambda: overlapping(200_000, 100), R=1e-6, threshold="umbrella", tolerance=1e-9
     ),
