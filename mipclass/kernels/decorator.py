@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core import event, types
+from numba.core import event
+from numba.core.types.misc import unliteral
 
 from .cache_folder import cache_folder
 from .waiting import WAIT
@@ -45,8 +46,8 @@ def _without_literals(kernel: Any) -> Any:
     resolve = kernel.get_call_template
 
     def for_any_value(args: Any, kws: Any) -> Any:
-        named = {name: types.unliteral(given) for name, given in dict(kws).items()}
-        return resolve(tuple(types.unliteral(given) for given in args), named)
+        named = {name: unliteral(given) for name, given in dict(kws).items()}
+        return resolve(tuple(unliteral(given) for given in args), named)
 
     kernel.get_call_template = for_any_value
     return kernel
