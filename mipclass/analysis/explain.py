@@ -4,6 +4,9 @@
 2. For each of them, the smallest limit with which the others could hold: its own quantity minimised under the others.
 3. The data rows behind it: grow a set of points until their margin rows alone conflict with the constraints, then drop
    points while the conflict stays. Minimal when the time suffices, and said so.
+
+HiGHS answers most of these questions in a moment. What it leaves open goes to `exact`, which proves 0-1 losses under limits on errors and rows
+on the weights at sizes where a big-M model says nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..backends.highs_iis import find_conflict
 from ..errors import InvalidInputError, UnsupportedProgramError
+from ..methods.base import Method, Refusal
 from ..modelling.algebra import Constraint, Objective
 from ..modelling.model import Model
 from ..modelling.problem import AsStated, Problem
@@ -28,12 +32,19 @@ from ..models.rate_constraints import FalseNegativeRate, FalsePositiveRate
 from ..models.relaxations import relaxation
 from ..protocol.result import Result, Status, Values
 from ..protocol.run import Run
+from ..solving import registry
 from ..solving.driver import solve
 
 NOTHING_TO_EXPLAIN = (
     "the problem is not known to be infeasible (it has a solution, or the time ran out): nothing to explain."
 )
 FIRST_POINT = {"highs": {"mip_max_improving_sols": 1}}
+
+A_MOMENT = 3.0
+"""Seconds that HiGHS has for a question that `exact` takes as well."""
+
+ANY_POINT = 1.0
+"""Relative gap at which `exact` ends with the first rule that keeps the constraints."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ def explain(problem: Model | Program, *, time_limit: float = 60.0) -> Explanatio
     if _feasible(problem, run) is not False:
         raise InvalidInputError(NOTHING_TO_EXPLAIN)
     conflict = _minimal_conflict(problem, run)
-    moves = tuple(_move(problem, constraint, run) for constraint in conflict)
+    moves = tuple(_move(problem, c, run, len(conflict) - k) for k, c in enumerate(conflict))
     core = _with(problem, problem.objective, conflict)
     rows, minimal = _conflicting_rows(core, run)
     return Explanation(tuple(c.formula() for c in conflict), moves, rows, minimal)
@@ -129,7 +140,20 @@ def _feasible(problem: Problem, run: Run) -> bool | None:
 
 
 def _first_point(problem: Problem, run: Run) -> Result:
-    return solve(problem, "highs", time_limit=max(0.01, run.seconds_left()), options={"highs": FIRST_POINT["highs"]})
+    seconds = max(0.01, run.seconds_left())
+    options = {"highs": FIRST_POINT["highs"]}
+    if not isinstance(problem, Model) or not _is_provable(problem):
+        return solve(problem, "highs", time_limit=seconds, options=options)
+    result = solve(problem, "highs", time_limit=min(A_MOMENT, seconds), options=options)
+    if result.has_point or result.status is Status.INFEASIBLE:
+        return result
+    return solve(problem, "exact", time_limit=max(0.01, run.seconds_left()), gap=ANY_POINT)
+
+
+def _is_provable(problem: Model) -> bool:
+    """Whether `exact` takes the problem."""
+    method = registry.find("exact")
+    return isinstance(method, Method) and not isinstance(method.match(problem), Refusal)
 
 
 def _minimal_conflict(problem: Model, run: Run) -> list[Constraint]:
@@ -141,7 +165,8 @@ def _minimal_conflict(problem: Model, run: Run) -> list[Constraint]:
     return kept
 
 
-def _move(problem: Model, constraint: Constraint, run: Run) -> Move:
+def _move(problem: Model, constraint: Constraint, run: Run, left: int) -> Move:
+    """The least limit of a constraint with which the others hold; `left` moves and the search for rows share the time that is left."""
     name = constraint.formula()
     found = relaxation(constraint, problem)
     others = [c for c in problem.constraints if c is not constraint]
@@ -151,7 +176,7 @@ def _move(problem: Model, constraint: Constraint, run: Run) -> Move:
     scale = [pair for pair in problem.objective.terms if not pair[1].is_scale_free]
     objective = Objective(((1.0, term), *((0.0, other) for _, other in scale)))
     try:
-        result = solve(_with(problem, objective, others), "highs", time_limit=max(0.01, run.seconds_left()))
+        result = _least(_with(problem, objective, others), max(0.01, run.seconds_left() / (left + 1)))
     except UnsupportedProgramError:  # as in _feasible
         return _dropped(problem, constraint, run)
     if result.objective is None:
@@ -162,6 +187,18 @@ def _move(problem: Model, constraint: Constraint, run: Run) -> Move:
     if isinstance(constraint, FalsePositiveRate | FalseNegativeRate | MaxFeatures) or hasattr(constraint, "at_most"):
         return Move(name, needed, proven, f"{name} would have to become <= {needed:.6g}{about}")
     return Move(name, needed, proven, f"{name} would have to give way by {needed:.6g}{about}")
+
+
+def _least(problem: Model, seconds: float) -> Result:
+    """The optimum, or the best that is found in so many seconds."""
+    if not _is_provable(problem):
+        return solve(problem, "highs", time_limit=seconds)
+    result = solve(problem, "highs", time_limit=min(A_MOMENT, seconds))
+    if result.claim == "proven" or seconds <= A_MOMENT:
+        return result
+    proven = solve(problem, "exact", time_limit=seconds - A_MOMENT)
+    is_better = result.objective is None or (proven.objective is not None and proven.objective <= result.objective)
+    return proven if is_better else result
 
 
 def _dropped(problem: Model, constraint: Constraint, run: Run) -> Move:

@@ -48,6 +48,20 @@ def test_the_moves_are_the_least_that_help(explained: tuple[np.ndarray, np.ndarr
     assert "would have to become" in str(explanation)
 
 
+def test_what_highs_leaves_open_is_proven_by_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two solvers that share nothing have to agree."""
+    monkeypatch.setattr("mipclass.analysis.explain.A_MOMENT", 1e-3)
+    X, y = overlapping(12)
+    rates = [models.FalsePositiveRate(0.1), models.FalseNegativeRate(0.1)]
+    explanation = mipclass.explain(models.Model(X, y, minimize=models.ZeroOne(), subject_to=rates))
+    fpr = explanation.moves[0]
+    missed = models.Model(X, y, minimize=models.ZeroOne(on="negatives"), subject_to=rates[1])
+    expected = mipclass.solve(missed, "highs", time_limit=60)
+    assert expected.claim == "proven"
+    assert fpr.proven
+    assert fpr.needed == pytest.approx(expected.objective / (y == 0).sum())
+
+
 def test_the_rows_alone_conflict_and_no_fewer_do(explained: tuple[np.ndarray, np.ndarray, Explanation]) -> None:
     X, y, explanation = explained
     rows = explanation.rows
