@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from .estimators.rgd_tree import RGDTreeOneClass, RGDTreeSVC
     from .estimators.risk_score import RiskScoreClassifier
     from .estimators.tau_fpl import TauFPLClassifier
+    from .estimators.zero_one import ZeroOneClassifier
     from .files import read
     from .methods.tau_fpl.projections import project_topk_simplex
     from .modelling.program import Program
