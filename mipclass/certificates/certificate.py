@@ -159,11 +159,15 @@ class MarginStatement:
 
 @dataclass(frozen=True, eq=False)
 class HardMarginStatement:
-    """The hard-margin problem that a certificate is about: minimise coefficient |w|^2 + the costs of the points with y (w.x + b) < 1."""
+    """The hard-margin problem that a certificate is about: minimise coefficient |w|^2 + the costs of the points with y (w.x + b) < 1.
+
+    With a limit: minimise coefficient |w|^2 subject to at most `limit` such points, which all cost 1.
+    """
 
     coefficient: float
     costs: Array
     intercept: bool = True
+    limit: int | None = None
 
     def content(self) -> dict[str, Any]:
         """The entry "problem" of a certificate."""
@@ -172,6 +176,7 @@ class HardMarginStatement:
             "coefficient": self.coefficient.hex(),
             "costs": floats(self.costs),
             "intercept": self.intercept,
+            **({} if self.limit is None else {"limit": self.limit}),
         }
 
 

@@ -22,7 +22,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any
 
-from .arithmetic import Rejected, field, rational, rationals, unpack, whole_list
+from .arithmetic import Rejected, field, rational, rationals, unpack, whole, whole_list
 from .patience import look
 from .problem import read_data
 from .subsystems import Clouds, check_point_tree
@@ -61,7 +61,16 @@ def check_hard_margin(content: Any, X: Any, y: Any) -> tuple[Fraction, Fraction,
     if a <= 0 or min(costs) <= 0 or intercept not in (True, False):
         raise Rejected("problem", "the coefficient and the costs must be positive, and the offset free or absent")
     exact = [[Fraction(value) for value in row] for row in matrix.tolist()]
-    upper = _cost(field(content, "upper", "upper"), exact, signs, a, costs, intercept)
+    limit = whole(statement["limit"], "problem, limit") if "limit" in statement else None
+    if limit is not None and (limit < 0 or set(costs) != {1}):
+        raise Rejected("problem", "with a limit on the wrong points each of them costs 1")
+    errors, norm = _errors(field(content, "upper", "upper"), exact, signs, costs, intercept)
+    upper = a * norm + (errors if limit is None else 0)
+    if limit is not None and errors > limit:
+        raise Rejected("upper", f"the rule leaves out {errors} points, more than {limit}")
+    claimed = rational(field(content["upper"], "loss", "upper"), "upper, loss")
+    if claimed != upper:
+        raise Rejected("upper", f"the rule's exact cost is {float(upper):.17g}, not {float(claimed):.17g}")
     lower = field(content, "lower", "lower")
     bound = rational(field(lower, "bound", "lower"), "lower, bound")
     if bound > upper:
@@ -69,11 +78,11 @@ def check_hard_margin(content: Any, X: Any, y: Any) -> tuple[Fraction, Fraction,
     clouds = _clouds(exact, [int(sign) for sign in signs], costs, intercept)
     kind = field(lower, "kind", "lower")
     if kind == "subsystems":
-        return bound, upper, check_point_tree(lower, clouds, a, bound)
+        return bound, upper, check_point_tree(lower, clouds, a, bound, limit)
     if kind != "directions":
         raise Rejected("lower", "a hard-margin loss is proven by boxes of directions or by subsystems of points")
-    if not intercept or min(costs) != max(costs):
-        raise Rejected("lower", "boxes of directions prove problems with a free offset and equal costs")
+    if not intercept or min(costs) != max(costs) or limit is not None:
+        raise Rejected("lower", "boxes of directions prove losses with a free offset and equal costs")
     exponents = whole_list(field(lower, "exponents", "lower"), "lower, exponents")
     if len(exponents) != matrix.shape[1] or any(abs(e) > 1100 for e in exponents):
         raise Rejected("lower, exponents", "expected one exponent of a float64 per feature")
@@ -97,22 +106,19 @@ def _clouds(exact: list[list[Fraction]], signs: list[int], costs: list[Fraction]
     return Clouds(positives, negatives, digits, [costs[i] for indices in order for i in indices], 2)
 
 
-def _cost(
-    upper: Any, exact: list[list[Fraction]], signs: Any, a: Fraction, costs: list[Fraction], intercept: bool
-) -> Fraction:
-    """The exact cost of the certificate's rule, which must equal the claim; the claim is returned."""
+def _errors(
+    upper: Any, exact: list[list[Fraction]], signs: Any, costs: list[Fraction], intercept: bool
+) -> tuple[Fraction, Fraction]:
+    """The costs of the points that the certificate's rule gets wrong, and |w|^2."""
     w = rationals(field(upper, "w", "upper"), len(exact[0]), "upper, w")
     b = rational(field(upper, "b", "upper"), "upper, b")
     if b and not intercept:
         raise Rejected("upper", "the rule has an offset, and the problem has none")
-    reached = a * sum((v * v for v in w), Fraction(0))
+    errors = Fraction(0)
     for row, sign, cost in zip(exact, signs, costs, strict=True):
         look()
-        reached += cost * (int(sign) * sum((v * x for v, x in zip(w, row, strict=True)), b) < 1)
-    claimed = rational(field(upper, "loss", "upper"), "upper, loss")
-    if claimed != reached:
-        raise Rejected("upper", f"the rule's exact cost is {float(reached):.17g}, not {float(claimed):.17g}")
-    return claimed
+        errors += cost * (int(sign) * sum((v * x for v, x in zip(w, row, strict=True)), b) < 1)
+    return errors, sum((v * v for v in w), Fraction(0))
 
 
 def _check_tree(lower: Any, problem: _Problem) -> int:

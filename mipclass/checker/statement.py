@@ -76,21 +76,37 @@ def check_states_margin(content: Any, model: Model) -> None:
 
 
 def check_states_hard_margin(content: Any, model: Model) -> None:
-    """Rejected unless the certificate is about  coefficient |w|^2 + the costs of the points with y (w.x + b) < 1, as the model is."""
+    """Rejected unless the certificate is about  coefficient |w|^2 + the costs of the points with y (w.x + b) < 1, as the model is.
+
+    A model with HardMargin(outliers=...) asks for a limit on the number of these points instead.
+    """
     penalty = [factor for factor, term in model.terms if isinstance(term, L2)]
     losses = [(factor, term) for factor, term in model.terms if isinstance(term, ZeroOne)]
-    if len(penalty) != 1 or len(losses) != 1 or len(model.terms) != 2 or model.constraints:
+    limited = [type(constraint) for constraint in model.constraints] == [HardMargin]
+    if len(penalty) != 1 or len(model.terms) != 1 + len(losses) or (model.constraints and not limited):
         raise Rejected("problem", "the model does not minimise L2() and a 0-1 loss alone")
-    [(factor, loss)] = losses
-    if loss.margin != 1 or loss.on != "all":
-        raise Rejected("problem", "the model's 0-1 loss must have margin 1 and count all points")
+    if limited == bool(losses) or len(losses) > 1 or any(loss.margin != 1 or loss.on != "all" for _, loss in losses):
+        raise Rejected("problem", "the model needs one 0-1 loss with margin 1, of all points, or a limit on outliers")
     statement = field(content, "problem", "problem")
     coefficient = rational(field(statement, "coefficient", "problem"), "problem, coefficient")
     costs = rationals(field(statement, "costs", "problem"), model.data.n, "problem, costs")
-    asked = [Fraction(float(factor * weight)) for weight in model.weights]
-    offset = field(statement, "intercept", "problem")
+    factor = losses[0][0] if losses else 1.0
+    asked = [Fraction(float(factor * weight)) if losses else Fraction(1) for weight in model.weights]
+    offset, limit = field(statement, "intercept", "problem"), _limit(model) if limited else None
     if coefficient != Fraction(float(penalty[0])) or costs != asked or offset is not _intercept(model):
         raise Rejected("problem", OTHER)
+    if statement.get("limit") != limit:
+        raise Rejected("problem", OTHER)
+
+
+def _limit(model: Model) -> int:
+    """The number of points that a model with HardMargin(outliers=...) lets be wrong; Rejected when it is not one number."""
+    [constraint] = model.constraints
+    assert isinstance(constraint, HardMargin)
+    limits, weights = constraint.limits(model.data), [Fraction(float(weight)) for weight in model.weights]
+    if limits.total is None or len(set(weights)) != 1 or weights[0] <= 0:
+        raise Rejected("problem", "certificates cover one limit on the number of points of equal weight")
+    return int((Fraction(limits.total) / weights[0] + Fraction(1, 10**9)) // 1)
 
 
 def _intercept(model: Model) -> bool:

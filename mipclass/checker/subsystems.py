@@ -8,6 +8,8 @@
    are said to be right there is no such rule, else c grows by the least cost of its free points. So with the next one, which must have
    other free points. The leaf is closed when c reaches B.
 
+4. With a limit on the wrong points instead of a price, the cost is a |w|^2 alone: all of B is left at any c, and c above the limit closes the leaf.
+
 All numbers are whole numbers or fractions.
 """
 
@@ -38,11 +40,14 @@ class Clouds:
     reach: int  # w.(p - q) that a rule keeps: 2, or 1 without an offset
 
 
-def check_point_tree(lower: Any, clouds: Clouds, a: Fraction, bound: Fraction) -> int:
+def check_point_tree(lower: Any, clouds: Clouds, a: Fraction, bound: Fraction, limit: int | None) -> int:
     """The number of nodes of a tree that proves the bound; Rejected otherwise."""
     unit = lcm(bound.denominator, *(cost.denominator for cost in clouds.costs))
     goal, costs = int(bound * unit), [int(cost * unit) for cost in clouds.costs]
     members, needed = _subsystems(lower, clouds, a, bound, unit)
+    if limit is not None:
+        goal = limit * unit + 1
+        needed = [0 if value <= 0 else goal for value in needed]
     tree = unpack(field(lower, "tree", "lower"), "i4", "lower, tree").tolist()
     return _Walk(costs, len(clouds.positives) + len(clouds.negatives), goal, members, needed).check(tree)
 

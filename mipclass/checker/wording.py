@@ -16,7 +16,7 @@ from .arithmetic import rational, rationals
 from .problem import Row, StatedProblem, read_statement
 from .scope import relative_margin, scope_in_words
 
-_KNOWN = {"kind", "coefficient", "intercept", "margin", "costs", "limits", "rows"}
+_KNOWN = {"kind", "coefficient", "intercept", "limit", "margin", "costs", "limits", "rows"}
 MOST_SHOWN = 5
 """Limits and rows that are spelled out in words; `as_dict` has all of them."""
 LONGEST = 200
@@ -93,6 +93,11 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
         costs = rationals(entry(statement, "costs", "problem"), n, "problem, costs")
         of_points = f"{_show(costs[0])} (points" if min(costs) == max(costs) else "(the costs of the points"
         scope = f"every rule (w, b); the loss is {_show(coefficient)} |w|^2 + {of_points} with y (w.x + b) < 1)"
+        if "limit" in statement:
+            scope = (
+                f"every rule (w, b) with y (w.x + b) < 1 for at most {statement['limit']} points; "
+                f"the loss is {_show(coefficient)} |w|^2"
+            )
         return AboutProblem(HARD_MARGIN, n, d, positive, 1, offset, scope=scope, further=further)
     stated = read_statement(content, n, d)
     return AboutProblem(

@@ -100,7 +100,7 @@ def _cost_of_direction(form: HardMarginForm, w: Any) -> float:
         return float(min(costs.sum() for costs in form.cloud_costs))
     up, down = form.P @ (w / norm), form.N @ (w / norm)
     below, above = (np.asarray(partial_sums(costs)) for costs in form.cloud_costs)
-    return float(best_slab(np.sort(up), np.sort(down), below, above, form.scaled_a)[0])
+    return float(best_slab(np.sort(up), np.sort(down), below, above, form.terms)[0])
 
 
 def approach(instance: str, C: float, heuristic: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ...arrays import Array, Mask
 from ...certificates.certificate import HardMarginStatement, dense
 from ...modelling.model import Model
 from ...modelling.problem import Problem
+from ...models.outlier_svm import HardMargin
 from ...models.penalties import L2
 from ...models.rules import Linear
 from ...models.zero_one_loss import ZeroOne
@@ -26,6 +27,9 @@ AT_MARGIN = 1e-9
 ROUNDING = 2.0**-51
 """Relative error of one operation, with room: d + 2 times this, times the sizes of the terms, bounds the error of a margin."""
 
+ROUNDED_COUNT = 1e-9
+"""Products such as 0.29 * 100 are not exact: a limit this little below a whole number of points counts as that number."""
+
 MOST_PAIRS = 1_000_000
 """Pairs of a positive and a negative, at most: one box goes through all of them, and that takes about a second here."""
 
@@ -33,6 +37,8 @@ MOST_PAIRS = 1_000_000
 @dataclass(frozen=True, eq=False)
 class HardMarginForm:
     """Minimise  a |w|^2 + sum_i costs_i [y_i (w.x_i + b) < 1]  with b free or 0.
+
+    With a limit `most` the sum is no part of the objective, and at most `most`.
 
     Methods see two clouds P and N and the rules that keep 2 between them. Without an offset these are the points y_i x_i and the origin,
     which is never wrong: w.(y_i x_i) >= 1 is 2 w.(y_i x_i - 0) >= 2, so that their w is twice the rule's and a is divided by 4.
@@ -42,6 +48,7 @@ class HardMarginForm:
     a: float
     costs: Array
     intercept: bool
+    most: float = np.inf
 
     @cached_property
     def X(self) -> Array:
@@ -78,6 +85,11 @@ class HardMarginForm:
         return self.a if self.intercept else self.a / 4
 
     @property
+    def terms(self) -> tuple[float, float, float]:
+        """(a, price of a cost, most that errors may cost), as the kernels take them."""
+        return self.scaled_a, 1.0 if self.most == np.inf else 0.0, float(self.most)
+
+    @property
     def equal_cost(self) -> float | None:
         """What every point costs, None when costs differ."""
         return float(self.costs[0]) if (self.costs == self.costs[0]).all() else None
@@ -85,7 +97,7 @@ class HardMarginForm:
     @property
     def statement(self) -> HardMarginStatement:
         """The problem, as a certificate states it."""
-        return HardMarginStatement(self.a, self.costs, self.intercept)
+        return HardMarginStatement(self.a, self.costs, self.intercept, None if self.most == np.inf else int(self.most))
 
     def between_clouds(self, w: Array) -> Array:
         """A rule's w as the methods see it."""
@@ -108,7 +120,9 @@ class HardMarginForm:
         return w, float(b), Fraction(self.a) * square + self._price(self._errors(w, b))
 
     def _price(self, wrong: Mask) -> Fraction:
-        """What the wrong points cost."""
+        """What the wrong points cost, as part of the objective."""
+        if self.most < np.inf:
+            return Fraction(0)
         return sum((Fraction(cost) for cost in self.costs[wrong].tolist()), Fraction(0))
 
     def _errors(self, w: Array, b: float) -> Mask:
@@ -144,6 +158,32 @@ def match_hard_margin(problem: Problem) -> HardMarginForm | Refusal:
     if not (costs > 0).all():
         return Refusal("every point needs a positive weight; leave out the points of weight 0.")
     return HardMarginForm(problem, float(penalty[0]), costs, bool(problem.rule.intercept))
+
+
+def match_limited(problem: Problem) -> HardMarginForm | Refusal:
+    """The widest margin with at most so many points left out, or why `problem` does not ask for it."""
+    assert isinstance(problem, Model)
+    [constraint] = problem.constraints
+    assert isinstance(constraint, HardMargin)
+    penalty = problem.term(L2)
+    if penalty is None or len(problem.terms) != 1 or penalty[0] <= 0:
+        return Refusal("beside HardMargin(outliers=...) it minimises a positive multiple of L2() alone.")
+    if not isinstance(problem.rule, Linear) or problem.rule.intercept not in (True, False):
+        return Refusal("its rule must be Linear(), with a free offset or none; use solver='scip' or 'highs'.")
+    limits, weights = constraint.limits(problem.data), np.asarray(problem.weights)
+    if not (weights == weights[0]).all() or weights[0] <= 0:
+        return Refusal("with a limit on outliers its points must have equal weights; use solver='scip' or 'highs'.")
+    if limits.total is None:
+        return Refusal("it takes two classes and one limit for all points, not one for each class; use solver='scip'.")
+    most = int(np.floor(limits.total / weights[0] + ROUNDED_COUNT))
+    return HardMarginForm(problem, float(penalty[0]), np.ones(len(weights)), bool(problem.rule.intercept), most)
+
+
+def match_any(problem: Problem) -> HardMarginForm | Refusal:
+    """The hard-margin loss, or the widest margin with a limited number of outliers."""
+    if isinstance(problem, Model) and [type(constraint) for constraint in problem.constraints] == [HardMargin]:
+        return match_limited(problem)
+    return match_hard_margin(problem)
 
 
 def match_few_pairs(problem: Problem) -> HardMarginForm | Refusal:

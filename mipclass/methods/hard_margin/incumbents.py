@@ -22,6 +22,10 @@ SPREAD = (0.05, 1.0)
 A_MOMENT = 20_000_000
 """Pairs of points that the slabs of the swaps between two looks at the clock may go through: about a tenth of a second."""
 
+FEW_ERRORS = 1e-5
+"""|w|^2 times this and the features' mean variance is the price of a wide margin while the number of errors is lowered: that of one error for a
+margin of less than a hundredth of the spread."""
+
 STARTS, START_SHARE = 100, 0.1
 """Descents, and the largest part of the time that is left, for the first rule of a general solver."""
 
@@ -33,16 +37,34 @@ Rule = tuple[float, Array, float]
 
 
 def improved(form: HardMarginForm, direction: Array, best: float, stop: Stop) -> Rule:
-    """The rule that descends from a direction, with swaps when it comes near the incumbent's cost `best`."""
-    from .kernels.local import descend, swap
+    """The rule that descends from a direction, with swaps when it comes near the incumbent's cost `best`.
 
-    rule: Rule = descend(form.P, form.N, form.cloud_costs, np.ascontiguousarray(direction), form.scaled_a)
+    A limit on the errors that the direction does not keep is approached by swaps that lower their number.
+    """
+    from .kernels.local import descend
+
+    direction = np.ascontiguousarray(direction)
+    rule: Rule = descend(form.P, form.N, form.cloud_costs, direction, form.terms)
+    if rule[0] == np.inf:
+        counted = (FEW_ERRORS * float(form.X.var(axis=0).mean()), 1.0, np.inf)
+        fewer = descend(form.P, form.N, form.cloud_costs, direction, counted)
+        fewer = _swapped(form, fewer, counted, stop)
+        rule = descend(form.P, form.N, form.cloud_costs, np.ascontiguousarray(fewer[1]), form.terms)
     if rule[0] > NEAR * best or not rule[1].any():
+        return rule
+    return _swapped(form, rule, form.terms, stop)
+
+
+def _swapped(form: HardMarginForm, rule: Rule, terms: tuple[float, float, float], stop: Stop) -> Rule:
+    """The rule after all swaps that help."""
+    from .kernels.local import swap
+
+    if not rule[1].any():
         return rule
     move, n = 0, len(form.P) + len(form.N)
     part = max(1, A_MOMENT // (len(form.P) * len(form.N)))
     while move < n and not stop():
-        *found, move = swap(form.P, form.N, form.cloud_costs, rule, form.scaled_a, (move, min(n, move + part)))
+        *found, move = swap(form.P, form.N, form.cloud_costs, rule, terms, (move, min(n, move + part)))
         rule = (found[0], found[1], found[2])
     return rule
 

@@ -12,10 +12,10 @@ from ...protocol.options import Option, Options, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from ..base import Method, Refusal
-from .form import HardMarginForm, match_few_pairs, match_hard_margin
+from .form import HardMarginForm, match_any, match_few_pairs
 from .incumbents import Rule, first_rule
 from .point_search import PointSearch
-from .proof import TOLERANCE, Search, hard_margin_certificate, rising
+from .proof import SHORTEST_WRITING, TOLERANCE, WRITTEN_PER_SECOND, Search, hard_margin_certificate, rising
 from .search import DirectionSearch
 
 
@@ -39,6 +39,9 @@ class _Proof(Method[HardMarginForm]):
         warm = None if run.warm_start is None else run.warm_start.get("w")
         warm = None if warm is None else form.between_clouds(np.asarray(warm, dtype=np.float64))
         best = first_rule(form, run.options["starts"], run.seed, run.stop, warm)
+        if not best[0] < np.inf:
+            words = "no rule within the limit on outliers was found; give one as warm_start, or allow more outliers"
+            return Outcome(run.stop() or Status.ITERATION_LIMIT, "none", None, None, 0.0, raw_status=words)
         run.report(objective=best[0], bound=0.0)
         nodes, lower, proven, ended = 0, 0.0, None, None  # type: int, float, Search | None, Status | None
         for search in rising(lambda *how: self._search(form, *how), best, limit):
@@ -71,7 +74,8 @@ class _Proof(Method[HardMarginForm]):
         status = Status.OPTIMAL if within else ended or Status.NUMERICAL_ERROR
         claim: Claim = "proven" if within else "heuristic"
         attached = None
-        if proven is not None and proven.lower == lower and run.options["certificate"]:
+        writable = WRITTEN_PER_SECOND * max(SHORTEST_WRITING, run.seconds_left())
+        if proven is not None and proven.lower == lower and run.options["certificate"] and proven.size <= writable:
             attached = hard_margin_certificate(form, proven, w, b, cost)
         values = {"w": w, "b": np.asarray(b)} if form.intercept else {"w": w}
         return Outcome(status, claim, values, float(cost), lower, nodes=nodes, certificate=attached, unit=0.0)
@@ -96,8 +100,8 @@ class Subsystems(_Proof):
     name: ClassVar[str] = "subsystems"
 
     def match(self, problem: Problem) -> HardMarginForm | Refusal:
-        """The hard-margin loss with or without an offset and with any positive weights, or why the problem is not of that form."""
-        return match_hard_margin(problem)
+        """The hard-margin loss with any positive weights, or a limited number of outliers; or why the problem is not of that form."""
+        return match_any(problem)
 
     def _search(self, form: HardMarginForm, best: Rule, share: float, node_limit: int | None) -> Search:
         return PointSearch(form, best, share, node_limit)

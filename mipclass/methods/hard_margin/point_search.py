@@ -7,6 +7,7 @@ Bound       To prove B at a node that has paid c for its wrong points: a subsyst
             points is wrong too, and c grows by the least of their costs. Further subsystems, with other free points, are sought with what is
             left. The node is closed when nothing is left, or when a conflicting subsystem has no free point.
 Branch      on the free points of the first subsystem: the t-th wrong and those before it right.
+Limits      With a limit on the number of errors instead of a price, all of B is left for a |w|^2, and a node that pays more than the limit is closed.
 Claim       proven up to TOLERANCE; the tree and its subsystems are the certificate, checked in exact arithmetic.
 One node costs a few nearest-point problems, O(n d^2) each; the number of nodes grows with the number of errors, hardly with d.
 """
@@ -74,7 +75,7 @@ class PointSearch:
         while self._top and not stop() and (self.node_limit is None or self.nodes < self.node_limit):
             self._make_room()
             written = np.zeros(1, np.int64)
-            terms, clouds, out = (form.scaled_a, self.target), (form.P, form.N), (ints, written)
+            terms, clouds, out = (form.scaled_a, self.target, *form.terms[1:]), (form.P, form.N), (ints, written)
             why, self._top, done, v = branch(
                 self._stack, self._top, self._budget(), clouds, self.costs, terms, self._pool, out
             )
@@ -84,6 +85,11 @@ class PointSearch:
             if why == BETTER and not self._lowered(v, stop):
                 return
         self.lower = self.target if self.finished else 0.0
+
+    @property
+    def size(self) -> int:
+        """How many numbers the certificate has."""
+        return int(3 * (self.d + 2) * self._pool[2][0]) + sum(map(len, self.evidence))
 
     def certified_part(self) -> dict[str, Any]:
         """What a certificate says of the bound."""

@@ -27,6 +27,12 @@ ROOM = Fraction(1, 10**12)
 WEIGHT_BITS = 50
 """Convex weights are written as whole multiples of 2^-WEIGHT_BITS; the checker divides by their sum."""
 
+WRITTEN_PER_SECOND = 2_000_000
+"""Numbers of a certificate that are packed in a second. A certificate that would take longer than the time left is not written."""
+
+SHORTEST_WRITING = 0.3
+"""Seconds that a certificate may take in any case."""
+
 SHARES = (0.4, 0.7, 0.85)
 """Shares of the incumbent's cost that are proven, one after the other, when the whole is not proven by a short search."""
 
@@ -49,6 +55,10 @@ class Search(Protocol):
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
         """Work until the target is proven, a limit is reached or nothing more can be done; another call goes on."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers the certificate has."""
 
     def certified_part(self) -> dict[str, Any]:
         """What a certificate says of the bound."""

@@ -68,6 +68,12 @@ class DirectionSearch:
         while self._attempt(stop, on_progress):
             self.target = min(self.target, self.best[0] * (1 - TOLERANCE))
 
+    @property
+    def size(self) -> int:
+        """How many numbers the certificate has."""
+        evidence = self.evidence
+        return sum(len(part) for parts in (evidence.ops, evidence.ints, evidence.weights) for part in parts)
+
     def certified_part(self) -> dict[str, Any]:
         """What a certificate says of the bound."""
         evidence = self.evidence

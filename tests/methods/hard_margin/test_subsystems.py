@@ -144,3 +144,49 @@ def test_a_certificate_without_offset_is_no_proof_for_rules_with_one(proof: Any)
     changed = copy.deepcopy(content)
     changed["problem"]["intercept"] = True
     assert not mipclass.verify(changed, X, y).accepted
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("outliers", [0, 1, 2])
+def test_the_widest_margin_with_outliers_equals_enumeration_and_is_certified(seed: int, outliers: int) -> None:
+    X, y = points(12, 1 + seed % 3, seed)
+    problem = models.outlier_svm(X, y, outliers)
+    truth = mipclass.solve(problem, solver="enumerate")
+    result = mipclass.solve(problem, solver="subsystems")
+    if truth.status == "infeasible":
+        assert result.status == "iteration_limit"
+        assert not result.values
+        return
+    assert result.claim == "proven"
+    assert result.certified
+    assert result.recounted
+    assert result.objective == pytest.approx(truth.objective, rel=1e-6)
+
+
+def test_the_widest_margin_without_offset_with_outliers() -> None:
+    X, y = points(14, 2, 3)
+    margin = models.HardMargin(3)
+    problem = models.Model(
+        X + y[:, None], y, rule=models.Linear(intercept=False), minimize=2 * models.L2(), subject_to=margin
+    )
+    truth, result = (mipclass.solve(problem, solver=name) for name in ("enumerate", "subsystems"))
+    assert result.certified
+    assert result.objective == pytest.approx(truth.objective, rel=1e-6)
+
+
+def test_a_certificate_with_another_limit_is_rejected() -> None:
+    X, y = points(16, 2, 7)
+    problem = models.outlier_svm(X, y, 4)
+    content = dict(mipclass.solve(problem, solver="subsystems").certificate.content)
+    assert mipclass.verify(content, X, y, problem=problem).accepted
+    assert not mipclass.verify(content, X, y, problem=models.outlier_svm(X, y, 5)).accepted
+    for limit in (3, 5):
+        changed = copy.deepcopy(content)
+        changed["problem"]["limit"] = limit
+        assert not mipclass.verify(changed, X, y).accepted
+
+
+def test_limits_for_each_class_are_refused() -> None:
+    X, y = points(12, 2, 0)
+    assert isinstance(Subsystems().match(models.outlier_svm(X, y, {1.0: 1, -1.0: 1})), Refusal)
+    assert isinstance(Subsystems().match(models.outlier_svm(X, None, 1)), Refusal)

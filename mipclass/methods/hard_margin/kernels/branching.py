@@ -50,18 +50,18 @@ def _keep(first: Any, second: Any, weights: Any, pool: Any) -> int:
 def _collect(state: Any, paid: float, ids: Any, points: Any, costs: Any, terms: Any, pool: Any) -> Any:
     """(closed, m, v, middle): m subsystems, their numbers in ids, that close the node; or v separates the points that belong to none.
 
-    terms : (a, target); target - paid is left for a |w|^2.   middle : v.x halfway between the two classes.
+    terms : (a, target, price, most): target - price * paid is left for a |w|^2, and at most `most` may be paid.   middle : v.x halfway between the two classes.
     """
     P, N = points
-    a, target = terms
+    a, target, price, most = terms
     active = state != WRONG
     v, m = np.zeros(P.shape[1]), 0
-    while paid < target:
+    while paid <= most and price * paid < target:
         rows, columns = np.flatnonzero(active[: len(P)]), np.flatnonzero(active[len(P) :])
         if len(rows) == 0 or len(columns) == 0:
             return False, m, v, 0.0
         kept_p, kept_n = P[rows], N[columns]
-        enough = 4 * a / (target - paid)
+        enough = 4 * a / (target - price * paid)
         first, second, weights, v, _ = nearest_points(kept_p, kept_n, enough)
         if np.dot(v, v) > enough:
             return False, m, v, ((kept_p @ v).min() + (kept_n @ v).max()) / 2

@@ -1,6 +1,7 @@
 """Incumbents of the hard-margin loss: the best slab of a direction, the widest margin of the points it keeps, and swaps of one point.
 
-A rule is a slab  {x : |w.x + b| < 1}  of a direction; it costs  a |w|^2  and the costs of the points that are not beyond their face.
+A rule is a slab  {x : |w.x + b| < 1}  of a direction; it costs  a |w|^2 + price (sum of the costs of the points that are not beyond their face).
+That sum is at most `most`. Arguments `terms` are (a, price, most): (a, 1, infinity) for a loss, (a, 0, K) for a limit of K.
 """
 
 from __future__ import annotations
@@ -18,22 +19,30 @@ SUPPORT = 1e-6  # margin above 1 up to which a point may support the slab
 
 
 @njit(cache=True)
-def best_slab(up: Any, down: Any, below: Any, above: Any, a: float) -> Any:
+def best_slab(up: Any, down: Any, below: Any, above: Any, terms: Any) -> Any:
     """(cost, half width, middle) of the cheapest slab with its faces on points; sorted scores of positives and negatives, |u| = 1.
 
     below, above : what the first j positives and the last q negatives cost, by j and q. The half width is 0 when no slab is cheaper
     than the constant rule. O(n+ n-), mostly much less: costs only grow along a row.
     """
-    best, width, middle = min(below[-1], above[-1]), 0.0, 0.0
+    a, price, most = terms
+    best, width, middle = _constant(below[-1], above[-1], price, most), 0.0, 0.0
     for j in range(len(up)):
         for q in range(len(down)):
             errors = below[j] + above[q]
-            if errors >= best:
+            if errors > most or price * errors >= best:
                 break
             s = (up[j] - down[len(down) - 1 - q]) / 2
-            if s > 0 and a / (s * s) + errors < best:
-                best, width, middle = a / (s * s) + errors, s, up[j] - s
+            if s > 0 and a / (s * s) + price * errors < best:
+                best, width, middle = a / (s * s) + price * errors, s, up[j] - s
     return best, width, middle
+
+
+@njit(cache=True)
+def _constant(positives: float, negatives: float, price: float, most: float) -> float:
+    """What the rule w = 0 costs that gets the cheaper class wrong; infinity when that is too many."""
+    errors = min(positives, negatives)
+    return price * errors if errors <= most else np.inf
 
 
 @njit(cache=True)
@@ -46,13 +55,14 @@ def partial_sums(costs: Any) -> Any:
 
 
 @njit(cache=True)
-def descend(P: Any, N: Any, costs: Any, direction: Any, a: float) -> Any:
+def descend(P: Any, N: Any, costs: Any, direction: Any, terms: Any) -> Any:
     """(cost, w, b): best slab of the direction, widest margin of the points it keeps, and again, while the cost falls.
 
     costs : (of the positives, of the negatives).
     """
     of_p, of_n = costs
-    cost, w, b = min(of_p.sum(), of_n.sum()), np.zeros(P.shape[1]), 1.0 if of_p.sum() >= of_n.sum() else -1.0
+    cost = _constant(of_p.sum(), of_n.sum(), terms[1], terms[2])
+    w, b = np.zeros(P.shape[1]), 1.0 if of_p.sum() >= of_n.sum() else -1.0
     u = direction
     while True:
         norm = np.sqrt(np.dot(u, u))
@@ -62,7 +72,7 @@ def descend(P: Any, N: Any, costs: Any, direction: Any, a: float) -> Any:
         up, down = P @ u, N @ u
         rows, columns = np.argsort(up), np.argsort(down)
         below, above = partial_sums(of_p[rows]), partial_sums(of_n[columns[::-1]])
-        value, s, middle = best_slab(up[rows], down[columns], below, above, a)
+        value, s, middle = best_slab(up[rows], down[columns], below, above, terms)
         if s == 0.0 or value >= cost * (1 - BETTER):
             return cost, w, b
         cost, w, b = value, u / s, -middle / s
@@ -71,7 +81,7 @@ def descend(P: Any, N: Any, costs: Any, direction: Any, a: float) -> Any:
 
 
 @njit(cache=True)
-def swap(P: Any, N: Any, costs: Any, rule: Any, a: float, moves: Any) -> Any:
+def swap(P: Any, N: Any, costs: Any, rule: Any, terms: Any, moves: Any) -> Any:
     """(cost, w, b, next move): drop single support points and add single errors, each followed by `descend`, up to the first that helps.
 
     moves : (first, end) of the moves to try, one per point: positives, then negatives. The next move is 0 after an improvement.
@@ -91,7 +101,7 @@ def swap(P: Any, N: Any, costs: Any, rule: Any, a: float, moves: Any) -> Any:
             kept_down[at] = not kept_down[at]
         if not (kept_up.any() and kept_down.any()):
             continue
-        found = descend(P, N, costs, nearest_points(P[kept_up], N[kept_down], -1.0)[3], a)
+        found = descend(P, N, costs, nearest_points(P[kept_up], N[kept_down], -1.0)[3], terms)
         if found[0] < cost * (1 - BETTER):
             return found[0], found[1], found[2], 0
     return cost, w, b, moves[1]
