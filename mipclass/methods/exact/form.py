@@ -24,6 +24,12 @@ from .iis.cover import CoverData, constrained_cover, plain_cover, scaling
 from .rational import exactly_at_least, rounded_up
 from .statement import statement_of
 
+OTHERWISE = (
+    "Use solver='auto' for other models: beside ZeroOne(margin=1) a penalty L2() is proven by 'directions' or 'subsystems', others go to a "
+    "MIP solver, whose bound has no certificate."
+)
+"""Where a model goes that no proving method of this family takes."""
+
 
 @dataclass(frozen=True, eq=False)
 class ProofForm(ZeroOneForm):
@@ -144,7 +150,7 @@ def match_proof(problem: Problem, *, plain: bool) -> ProofForm | Refusal:
         return Refusal("it takes a Model that minimises ZeroOne(); use solver='highs' for a Program.")
     statement = statement_of(problem)
     if isinstance(statement, Refusal):
-        return Refusal(f"{statement.reason} Use solver='highs' for other models.")
+        return Refusal(f"{statement.reason} {OTHERWISE}")
     if plain and not statement.is_plain:
         return Refusal(
             "it proves the plain scale-free 0-1 loss with a free offset; use solver='iis' for side constraints and margins."

@@ -200,3 +200,20 @@ def test_a_row_is_not_a_point_of_a_lemma(monotone):
     verdict = mipclass.verify(bad, problem.X, problem.y_pm1)
     assert not verdict.accepted
     assert "for a point" in verdict.reason
+
+
+MARGIN = models.ZeroOne(margin=1)
+POINTED = {
+    "a margin": (MARGIN, [], "exact", "use solver='iis'"),
+    "a penalty": (MARGIN + 0.1 * models.L1(), [], "iis", "Use solver='auto'"),
+    "parity with a margin": (MARGIN, [models.RateParity([0, 1, 0, 1], 0.1)], "iis", "use solver='highs'"),
+}
+
+
+@pytest.mark.parametrize("what", POINTED)
+def test_what_nobody_certifies_is_refused_with_a_pointer(what):
+    minimise, constraints, solver, pointer = POINTED[what]
+    X, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    problem = models.Model(X, y, minimize=minimise, subject_to=constraints)
+    with pytest.raises(mipclass.MipclassError, match=pointer):
+        mipclass.solve(problem, solver=solver)
