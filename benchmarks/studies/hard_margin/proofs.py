@@ -11,7 +11,7 @@ The instances and the published figures are those of Santana, Serrano, Schiffer 
 
 Run: python -m benchmarks.studies.hard_margin.proofs       MIPCLASS_DATA must name the folder that has hard_margin/ (docs/datasets.md).
 Quick: the first instance of each group, C = 1, 100 and 10,000, 60 s for `auto`; HiGHS and SCIP run where 60 points or breast's few errors
-give them a chance. Full: all instances, all C, 600 s, all solvers; about two weeks on one core, most of it at the limit.
+give them a chance. Full: all instances, all C, 600 s, all solvers; up to ten days on one core, most of it at the limit.
 """
 
 from __future__ import annotations
@@ -168,6 +168,7 @@ def report(results: Results) -> str:
         "Proven within the limit, of the runs made: by `auto` (in brackets: those whose certificate was also checked within the limit), HiGHS, SCIP, and "
         "by the best published setting (CPLEX with Benders cuts, 600 s) on the same instances and C.",
         _counts(proofs),
+        _missing(proofs),
         _agreement(proofs),
         "Objective / bound (seconds) where `auto` proves what the publication left open, or the other way round.",
         _differences(proofs),
@@ -198,6 +199,13 @@ def _counts(proofs: list[Any]) -> str:
     ends = [f"{total[4]} of {runs['highs']}", f"{total[5]} of {runs['scip']}"]
     rows.append(["all", total[0], f"{total[1]} ({total[2]})", total[3], *ends])
     return table(["group", "runs", "auto", "published", "highs", "scip"], rows)
+
+
+def _missing(proofs: list[Any]) -> str:
+    """The groups of which no instance was run."""
+    done = {group(cell.case.parameters["instance"]) for cell in proofs}
+    missing = sorted({group(name) for name, _ in published()} - done)
+    return f"Not run: {', '.join(missing)}." if missing else ""
 
 
 def _agreement(proofs: list[Any]) -> str:
