@@ -25,7 +25,8 @@ def main(path: str | None = None) -> Any:
         problem = models.Model(
             X, y, minimize=models.ZeroOne(), subject_to=models.MaxFeatures(limit), feature_names=names
         )
-        result = mipclass.solve(problem, "highs")
+        result = mipclass.solve(problem)
+        assert result.certified
         errors.append(result.objective)
         used.append([name for name, w in zip(names, result.values["w"], strict=True) if w])
         print(f"at most {limit}: {result.objective:g} errors ({result.claim}), uses {', '.join(used[-1]) or 'nothing'}")

@@ -47,7 +47,7 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "hulls", "directions" or "subsystems"."""
+        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "supports", "hulls", "directions" or "subsystems"."""
         return str(self.content["lower"]["kind"])
 
     def to_json(self) -> str:
@@ -120,6 +120,7 @@ class Statement:
 
     Minimise sum_i costs_i [point i is wrong] where wrong means  y_i (w.x_i + b) <= 0  (margin 0)  or  < 1  (margin 1), subject to
     sum_i limit_i [i wrong] <= at_most  for each limit, and  row.(w, b) >= at_least  for each row. `intercept` False fixes b = 0.
+    `max_features` limits the number of weights other than zero, and each of them costs `feature_cost`.
     Rules that tie a point with a negative coefficient in some limit are not allowed: its error would help to keep the limit.
     """
 
@@ -128,15 +129,29 @@ class Statement:
     intercept: bool = True
     limits: tuple[tuple[Array, float], ...] = ()
     rows: tuple[tuple[Array, float], ...] = ()
+    max_features: int | None = None
+    feature_cost: float = 0.0
+
+    @property
+    def chooses_features(self) -> bool:
+        """The number of weights other than zero is limited or costs something."""
+        return self.max_features is not None or self.feature_cost > 0
 
     @property
     def is_plain(self) -> bool:
-        """No side constraints, no margin, and a free offset."""
-        return not self.limits and not self.rows and self.margin == 0 and self.intercept
+        """No side constraints, no margin, a free offset, and all features for nothing."""
+        free = not self.limits and not self.rows and not self.chooses_features
+        return free and self.margin == 0 and self.intercept
 
     def content(self) -> dict[str, Any]:
-        """The entry "problem" of a certificate."""
+        """The entry "problem" of a certificate; what it says about features is there only where it says something."""
+        features: dict[str, Any] = {}
+        if self.max_features is not None:
+            features["max_features"] = self.max_features
+        if self.feature_cost:
+            features["feature_cost"] = float(self.feature_cost).hex()
         return {
+            **features,
             "margin": self.margin,
             "intercept": self.intercept,
             "costs": None if (self.costs == 1).all() else floats(self.costs),

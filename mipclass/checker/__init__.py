@@ -17,7 +17,7 @@ import numpy as np
 
 from .arithmetic import Rejected, field, rational
 from .patience import UnfinishedError, look, until
-from .problem import ExactProblem, check_rows, merged_costs, read_data, unfolded
+from .problem import ExactProblem, check_rows, merged_costs, read_data, unfolded, without_choice
 from .scope import Scope, read_scope, scope_in_words
 from .sums import least_sum
 from .wording import HARD_MARGIN, MAXIMUM_MARGIN, AboutProblem, about
@@ -196,27 +196,37 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
     claimed = rational(field(lower, "bound", "lower"), "lower, bound")
     kind = field(lower, "kind", "lower")
     scope = read_scope(lower, problem)
-    stated, problem = problem, unfolded(problem)
+    if kind == "supports":
+        from .supports import check_supports
+
+        proven, nodes = check_supports(lower, problem, scope, _proven_for_features)
+    else:
+        proven, nodes = _proven_for_features(lower, without_choice(problem), scope)
+    if claimed > proven:  # every loss is a sum of costs, so no rule lies between the bound and the next such sum
+        proven = least_sum(merged_costs(problem), proven)
+    if claimed > proven:
+        raise Rejected("lower", f"the proof gives {proven}, the certificate claims {claimed}")
+    if upper is not None and claimed > upper:
+        raise Rejected("lower", "the bound exceeds the loss of the certificate's own rule")
+    return Verdict(True, lower=claimed, upper=upper, nodes=nodes, relative_margin=scope.margin)
+
+
+def _proven_for_features(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction, int]:
+    """The bound of a proof about a given set of features, with or without limits on errors, and the nodes of its tree."""
+    kind = field(lower, "kind", "lower")
+    problem = unfolded(problem)
     if kind == "priced":
         from .priced import plain_problem, shift
 
         plain = plain_problem(lower, problem)
         inside = field(lower, "proof", "lower")
         proven, nodes = _proven(inside, field(inside, "kind", "lower, proof"), plain, scope)
-        proven -= shift(lower, problem)
-    elif kind == "limited":
+        return proven - shift(lower, problem), nodes
+    if kind == "limited":
         from .limited import check_limited
 
-        proven, nodes = check_limited(lower, problem, scope)
-    else:
-        proven, nodes = _proven(lower, kind, problem, scope)
-    if claimed > proven:  # every loss is a sum of costs, so no rule lies between the bound and the next such sum
-        proven = least_sum(merged_costs(stated), proven)
-    if claimed > proven:
-        raise Rejected("lower", f"the proof gives {proven}, the certificate claims {claimed}")
-    if upper is not None and claimed > upper:
-        raise Rejected("lower", "the bound exceeds the loss of the certificate's own rule")
-    return Verdict(True, lower=claimed, upper=upper, nodes=nodes, relative_margin=scope.margin)
+        return check_limited(lower, problem, scope)
+    return _proven(lower, kind, problem, scope)
 
 
 def _proven(lower: Any, kind: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction, int]:

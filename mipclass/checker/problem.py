@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import field as entry
 from fractions import Fraction
 from typing import Any
 
@@ -18,13 +19,16 @@ Row = tuple[list[Fraction], Fraction]
 
 @dataclass(frozen=True)
 class StatedProblem:
-    """Minimise sum_i costs_i [i wrong] subject to limits on errors and rows on W = (w, b); all in fractions."""
+    """Minimise sum_i costs_i [i wrong] + feature_cost |w|_0 subject to limits on errors, rows on W = (w, b) and |w|_0 <= max_features;
+    all in fractions."""
 
     costs: list[Fraction]
     margin: int
     intercept: bool
     limits: list[Row]
     rows: list[Row]
+    max_features: int | None = entry(default=None, kw_only=True)
+    feature_cost: Fraction = entry(default=Fraction(0), kw_only=True)
 
     @property
     def welcome(self) -> set[int]:
@@ -33,8 +37,9 @@ class StatedProblem:
 
     @property
     def is_plain(self) -> bool:
-        """No side constraints, no margin, and a free offset."""
-        return not self.limits and not self.rows and self.margin == 0 and self.intercept
+        """No side constraints, no margin, a free offset, and all features for nothing."""
+        features = self.max_features is not None or self.feature_cost
+        return not self.limits and not self.rows and not features and self.margin == 0 and self.intercept
 
     def is_same_as(self, other: StatedProblem) -> bool:
         """Whether both ask for the same; the order of limits and rows does not matter."""
@@ -42,7 +47,8 @@ class StatedProblem:
             (problem.costs, problem.margin, problem.intercept, sorted(problem.limits), sorted(problem.rows))
             for problem in (self, other)
         )
-        return mine == theirs
+        features = self.max_features == other.max_features and self.feature_cost == other.feature_cost
+        return mine == theirs and features
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,14 @@ def read_statement(content: Any, n: int, d: int) -> StatedProblem:
     if any(cost < 0 for cost in exact_costs):
         raise Rejected("problem, costs", "a cost is negative")
     limits = _read_rows(statement, "limits", n, "at_most")
-    return StatedProblem(exact_costs, margin, intercept, limits, _read_rows(statement, "rows", d + 1, "at_least"))
+    rows = _read_rows(statement, "rows", d + 1, "at_least")
+    most = statement.get("max_features")
+    if most is not None and whole(most, "problem, max_features") < 0:
+        raise Rejected("problem, max_features", f"it must be a whole number >= 0, got {most!r}")
+    feature_cost = rational(statement.get("feature_cost", 0), "problem, feature_cost")
+    if feature_cost < 0:
+        raise Rejected("problem, feature_cost", "it is negative")
+    return StatedProblem(exact_costs, margin, intercept, limits, rows, max_features=most, feature_cost=feature_cost)
 
 
 def _read_rows(statement: Any, name: str, length: int, end: str) -> list[Row]:
@@ -122,7 +135,15 @@ def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
         look()
         points.append([Fraction(value) for value in row])
     return ExactProblem(
-        stated.costs, stated.margin, stated.intercept, stated.limits, stated.rows, points, [int(sign) for sign in signs]
+        stated.costs,
+        stated.margin,
+        stated.intercept,
+        stated.limits,
+        stated.rows,
+        points,
+        [int(sign) for sign in signs],
+        max_features=stated.max_features,
+        feature_cost=stated.feature_cost,
     )
 
 
@@ -159,7 +180,10 @@ def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
         value = sum((c for c, bad in zip(coefficients, wrong, strict=True) if bad), Fraction(0))
         if value > at_most:
             raise Rejected(f"upper, limit {number}", f"the rule breaks it: {float(value):g} > {float(at_most):g}")
-    loss = sum((c for c, bad in zip(problem.costs, wrong, strict=True) if bad), Fraction(0))
+    used = sum(weight != 0 for weight in w)
+    if problem.max_features is not None and used > problem.max_features:
+        raise Rejected("upper", f"the rule uses {used} features, the problem allows {problem.max_features}")
+    loss = sum((c for c, bad in zip(problem.costs, wrong, strict=True) if bad), problem.feature_cost * used)
     claimed = rational(field(upper, "loss", "upper"), "upper, loss")
     if loss != claimed:
         raise Rejected("upper", f"the rule's exact loss is {loss}, the certificate says {claimed}")
@@ -186,25 +210,28 @@ def unfolded(problem: ExactProblem) -> ExactProblem:
                 at_most - sum((c for c in coefficients if c < 0), Fraction(0)),
             )
         )
-    return ExactProblem(
-        problem.costs + [Fraction(0)] * len(welcome),
-        0,
-        problem.intercept,
-        limits,
-        problem.rows,
-        problem.X + [problem.X[i] for i in welcome],
-        problem.y + [-problem.y[i] for i in welcome],
+    return replace(
+        problem,
+        costs=problem.costs + [Fraction(0)] * len(welcome),
+        limits=limits,
+        X=problem.X + [problem.X[i] for i in welcome],
+        y=problem.y + [-problem.y[i] for i in welcome],
     )
 
 
+def without_choice(problem: ExactProblem) -> ExactProblem:
+    """The problem with all features for nothing: its bounds hold for the problem."""
+    return replace(problem, max_features=None, feature_cost=Fraction(0))
+
+
 def merged_costs(problem: ExactProblem) -> list[Fraction]:
-    """The costs of the distinct points: equal points of equal labels are wrong together."""
+    """The costs of the distinct points, and of the features: equal points of equal labels are wrong together."""
     total: dict[tuple[Any, ...], Fraction] = {}
     for label, point, cost in zip(problem.y, problem.X, problem.costs, strict=True):
         look()
         key = (label, *point)
         total[key] = total.get(key, Fraction(0)) + cost
-    return list(total.values())
+    return [*total.values(), *([problem.feature_cost] * len(problem.X[0]) if problem.feature_cost else [])]
 
 
 @dataclass(frozen=True)

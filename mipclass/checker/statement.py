@@ -16,8 +16,9 @@ import scipy.sparse as sp
 
 from ..modelling.expression import Rows
 from ..modelling.model import Model
+from ..models.coefficient_constraints import MaxFeatures
 from ..models.outlier_svm import HardMargin
-from ..models.penalties import L2
+from ..models.penalties import L0, L2
 from ..models.rules import Linear
 from ..models.zero_one_loss import ZeroOne
 from .arithmetic import Rejected, field, rational, rationals
@@ -38,13 +39,18 @@ def check_states_zero_one(content: Any, model: Model) -> None:
 def zero_one_problem(model: Model) -> StatedProblem:
     """The 0-1 problem of a Model; Rejected when no certificate can be about it."""
     intercept = _intercept(model)
-    if len(model.terms) != 1 or not isinstance(model.terms[0][1], ZeroOne):
-        raise Rejected("problem", "the model does not minimise one 0-1 loss")
-    [(factor, loss)] = model.terms
-    assert isinstance(loss, ZeroOne)
+    losses = [(factor, term) for factor, term in model.terms if isinstance(term, ZeroOne)]
+    of_features = [factor for factor, term in model.terms if isinstance(term, L0)]
+    if len(losses) != 1 or len(of_features) > 1 or len(model.terms) != 1 + len(of_features):
+        raise Rejected("problem", "the model does not minimise one 0-1 loss, alone or with one L0()")
+    [(factor, loss)] = losses
+    most: int | None = None
     limits: list[Row] = []
     rows: list[Row] = []
     for constraint in model.constraints:
+        if isinstance(constraint, MaxFeatures):
+            most = int(constraint.at_most) if most is None else min(most, int(constraint.at_most))
+            continue
         on_errors, on_rule = constraint.error_limits(model), constraint.weight_rows(model)
         if on_errors is None and on_rule is None:
             raise Rejected("problem", f"certificates do not cover the constraint {constraint.formula()!r}")
@@ -54,7 +60,10 @@ def zero_one_problem(model: Model) -> StatedProblem:
     counted = {"all": is_positive | ~is_positive, "positives": is_positive, "negatives": ~is_positive}[loss.on]
     # Certificates are about float64 costs: each product is rounded once.
     costs = [factor * weight if counts else 0.0 for weight, counts in zip(model.weights, counted, strict=True)]
-    return StatedProblem(_exact(costs), loss.margin, intercept, limits, rows)
+    feature_cost = Fraction(float(of_features[0])) if of_features else Fraction(0)
+    return StatedProblem(
+        _exact(costs), loss.margin, intercept, limits, rows, max_features=most, feature_cost=feature_cost
+    )
 
 
 def check_states_margin(content: Any, model: Model) -> None:

@@ -16,7 +16,7 @@ from .arithmetic import rational, rationals
 from .problem import Row, StatedProblem, read_statement
 from .scope import relative_margin, scope_in_words
 
-_KNOWN = {"kind", "coefficient", "intercept", "limit", "margin", "costs", "limits", "rows"}
+_KNOWN = {"kind", "coefficient", "intercept", "limit", "margin", "costs", "limits", "rows", "max_features", "feature_cost"}
 MOST_SHOWN = 5
 """Limits and rows that are spelled out in words; `as_dict` has all of them."""
 LONGEST = 200
@@ -34,6 +34,7 @@ class AboutProblem:
     weights : "all 1", or the least, the largest and the sum of the points' weights and how many are 0.
     limits : for each limit on errors, the points it counts, their common coefficient (None if there is none) and what it allows.
     rows : for each row, the coefficients of w and b, and the end that w.x + b has to reach.
+    max_features : weights other than zero, at most (None: as many as there are).     feature_cost : what each of them costs.
     scope : the rules that the bound speaks of, as a sentence.       further : entries that this version does not know.
     """
 
@@ -46,12 +47,14 @@ class AboutProblem:
     weights: Any = "all 1"
     limits: list[dict[str, Any]] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
+    max_features: int | None = None
+    feature_cost: float = 0.0
     scope: str = ""
     further: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_plain(self) -> bool:
-        """Neither limits, rows, weights nor a margin, and a free offset."""
+        """Neither limits, rows, weights nor a margin, a free offset, and all features for nothing."""
         return self == AboutProblem(self.kind, self.points, self.features, self.positive, scope=self.scope)
 
     def as_dict(self) -> dict[str, Any]:
@@ -72,10 +75,16 @@ class AboutProblem:
                 f"weights     {self.weights if isinstance(self.weights, str) else _weights_in_words(self.weights)}",
                 *_listed("limits", [_limit_in_words(limit) for limit in self.limits]),
                 *_listed("rows", [_row_in_words(row, feature_names) for row in self.rows]),
+                *self._features_in_words(),
             ]
         told.append(f"offset      {'free' if self.offset else 'none, b = 0'}")
         told.append(f"scope       {self.scope}")
         return told + [f"{name:<11} {str(value)[:LONGEST]}" for name, value in self.further.items()]
+
+    def _features_in_words(self) -> list[str]:
+        most = [] if self.max_features is None else [f"at most {self.max_features} with a weight other than zero"]
+        cost = [f"each with a weight other than zero costs {self.feature_cost:.10g}"] if self.feature_cost else []
+        return [f"features    {'; '.join(most + cost)}"] if most or cost else []
 
 
 def about(content: Any, n: int, d: int) -> AboutProblem:
@@ -110,6 +119,8 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
         _weights(stated.costs),
         [_limit(limit) for limit in stated.limits],
         [_row(row) for row in stated.rows],
+        stated.max_features,
+        _float(stated.feature_cost),
         _scope(stated, relative_margin(content.get("lower"))),
         further,
     )
@@ -126,6 +137,8 @@ def differences(stated: StatedProblem, asked: StatedProblem) -> list[str]:
         found.append(
             f"its offset is {'free' if stated.intercept else 'zero'}, not {'free' if asked.intercept else 'zero'}"
         )
+    if (stated.max_features, stated.feature_cost) != (asked.max_features, asked.feature_cost):
+        found.append("it limits the number of features, or counts them, in another way")
     for name, mine, theirs in (
         ("limits on errors", stated.limits, asked.limits),
         ("rows on w and b", stated.rows, asked.rows),

@@ -144,7 +144,7 @@ def _zero_one(problem: Model, effort: Effort) -> Iterator[Choice]:
         if problem.data.d <= MOST_DIRECTIONS:
             yield Choice("directions", "it minimises the hard-margin loss of few features", options)
         yield Choice("subsystems", "it minimises the hard-margin loss", options)
-    if effort is Effort.PROOF or problem.constraints:
+    if effort is Effort.PROOF or problem.constraints or len(problem.terms) > 1:
         yield Choice("exact", "it minimises the 0-1 loss, which exact proves with a certificate")
     elif problem.points.n <= PROVEN_IN_A_SECOND.get(problem.data.d, 0):
         yield Choice("exact", "a proof takes about a second at this size", A_SECOND_OF_NODES)

@@ -79,7 +79,9 @@ def test_a_model_that_no_certificate_covers_is_rejected():
     certificate = mipclass.solve(models.zero_one(X, y), solver="exact").certificate
     few = models.zero_one(X, y, subject_to=[models.MaxFeatures(1)])
     assert "does not" not in check(certificate, models.zero_one(X, y)).reason
-    assert "at most 1 feature" in check(certificate, few).reason
+    assert "number of features" in check(certificate, few).reason
+    whole = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(2)])
+    assert "whole numbers" in check(certificate, whole).reason
     assert "0-1 loss" in check(certificate, models.Model(X, y, minimize=models.Hinge())).reason
     assert "Model" in check(certificate, models.zero_one(X, y).program()).reason
 

@@ -98,10 +98,10 @@ def answer(
 
 
 def _rounded_up(form: ProofForm, lower: Mapping[str, Any], loss: Fraction) -> Mapping[str, Any]:
-    """The same proof with the loss as its bound, when no sum of costs lies from the bound up to the loss."""
+    """The same proof with the loss as its bound, when no sum of costs lies from the bound up to the loss and features cost nothing."""
     unit = form.costs.unit
     bound = Fraction(lower["bound"])
-    if not 0 < loss - bound <= CLOSED * loss:
+    if form.statement.feature_cost or not 0 < loss - bound <= CLOSED * loss:
         return lower
     reached = Sums(form.costs.whole.tolist()).least_from(ceil(bound / unit))
     return {**lower, "bound": fraction(loss)} if unit * reached == loss else lower

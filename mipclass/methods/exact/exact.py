@@ -16,30 +16,38 @@ from ...protocol.run import Run
 from ..base import Method, Refusal
 from .answer import PROOF_OPTIONS
 from .constrained import prove_constrained, prove_in_cone
+from .few.search import MOST_SETS, number_of_sets, prove_few
 from .form import ProofForm, match_proof
 from .plain import BOX_AT_MOST, prove_plain
 from .priced import prove_priced
 
 
 class Exact(Method[ProofForm]):
-    """The 0-1 loss, plain or with limits on errors and homogeneous rows."""
+    """The 0-1 loss, plain or with limits on errors, homogeneous rows, few features or a cost of features."""
 
     name: ClassVar[str] = "exact"
     promise: ClassVar[str] = "proven: optimum with a checkable certificate when it finishes, a proven bound at any time"
     options: ClassVar[Options] = PROOF_OPTIONS
 
     def match(self, problem: Problem) -> ProofForm | Refusal:
-        """The scale-free 0-1 loss with limits and rows, or why the problem is not of that form."""
-        form = match_proof(problem, plain=False)
+        """The scale-free 0-1 loss with limits, rows and few features, or why the problem is not of that form."""
+        form = match_proof(problem, plain=False, features=True)
         if isinstance(form, ProofForm) and form.statement.margin:
             return Refusal(
                 "it proves the scale-free loss, ZeroOne(margin=0); use solver='iis' or 'highs' for a margin."
+            )
+        if isinstance(form, ProofForm) and form.statement.chooses_features and number_of_sets(form) > MOST_SETS:
+            return Refusal(
+                f"it proves one set of features after the other, up to {MOST_SETS:,} of them, and the problem has "
+                f"{number_of_sets(form):,}; allow for fewer features, leave some out of X, or use solver='highs'."
             )
         return form
 
     def solve(self, form: ProofForm, run: Run) -> Outcome:
         """A race of provers for the plain problem; in few dimensions the same among rules that keep homogeneous rows, and prices for
-        limits; branch and cut for other side constraints."""
+        limits; branch and cut for other side constraints; all this set by set where features are to be chosen."""
+        if form.statement.chooses_features:
+            return prove_few(form, run)
         if form.statement.is_plain:
             return prove_plain(form, run, None)
         if not form.is_plain_in_a_cone or form.X.shape[1] > BOX_AT_MOST:

@@ -61,7 +61,7 @@ class ProofForm(ZeroOneForm):
             for c, at_most in statement.limits
         )
         costs = np.concatenate([statement.costs, np.zeros(len(welcome))])
-        return UnfoldedForm(
+        return OtherPointsForm(
             self.problem,
             costs,
             1.0,
@@ -81,6 +81,19 @@ class ProofForm(ZeroOneForm):
         statement = self.statement
         return replace(statement, limits=(), rows=()).is_plain and (not statement.rows or self.cone is not None)
 
+    @property
+    def is_plain_but_for_features(self) -> bool:
+        """A limit on the number of features, or their cost, is all that makes the problem not plain."""
+        return replace(self.statement, max_features=None, feature_cost=0.0).is_plain
+
+    def on_features(self, features: tuple[int, ...]) -> ProofForm:
+        """The same problem over these features alone, all of which cost nothing. Rows on other weights alone hold for weights of zero."""
+        statement = self.statement
+        kept = [*features, self.X.shape[1]]
+        rows = tuple((a[kept], end) for a, end in statement.rows if a[kept].any())
+        alone = replace(statement, rows=rows, max_features=None, feature_cost=0.0)
+        return OtherPointsForm(self.problem, self.weights, 1.0, alone, self.X[:, list(features)], self.y)
+
     def cover(self, data: ZeroOneData | None = None, at_most: Fraction | None = None) -> CoverData:
         """The problem as a covering problem: of the prepared rows `data` when these are given or it is plain, else with no cost
         counted above `at_most`."""
@@ -96,13 +109,13 @@ class ProofForm(ZeroOneForm):
         return float(cost * count / self.costs.total) if count else 0.0
 
     def exact_loss(self, w: Array, b: float) -> Fraction:
-        """Cost of the rule's errors, decided in rationals wherever float64 could be wrong."""
+        """Cost of the rule's errors, decided in rationals wherever float64 could be wrong, and of its features."""
         Z, W = self.y[:, None] * np.column_stack([self.X, np.ones(len(self.X))]), np.append(w, b)
         if self.statement.margin:
             wrong = ~exactly_at_least(Z, W, np.ones(len(Z)))
         else:
             wrong = exactly_at_least(-Z, W, np.zeros(len(Z)))
-        return self.costs.sum(wrong)
+        return self.costs.sum(wrong) + Fraction(self.statement.feature_cost) * int(np.count_nonzero(w))
 
     def finished_rule(self, data: ZeroOneData, W: Array, run: Run) -> tuple[Array, float]:
         """A rule (w, b) of the plain problem without ties; in the middle of its cell, if the run's time is not up and the rows on (w, b)
@@ -124,33 +137,35 @@ class ProofForm(ZeroOneForm):
 
 
 @dataclass(frozen=True, eq=False)
-class UnfoldedForm(ProofForm):
-    """A problem about other points than the user's, see `ProofForm.unfolded`."""
+class OtherPointsForm(ProofForm):
+    """A problem about other points than the user's: with copies (`ProofForm.unfolded`) or with fewer features (`on_features`)."""
 
-    unfolded_X: Array
-    unfolded_y: Array
+    other_X: Array
+    other_y: Array
 
     @property
     def X(self) -> Array:
-        """The points, with the copies behind them."""
-        return self.unfolded_X
+        """The points."""
+        return self.other_X
 
     @property
     def y(self) -> Array:
         """Their labels."""
-        return self.unfolded_y
+        return self.other_y
 
 
-def match_proof(problem: Problem, *, plain: bool) -> ProofForm | Refusal:
+def match_proof(problem: Problem, *, plain: bool, features: bool = False) -> ProofForm | Refusal:
     """The form of a problem that can be proven, or the reason why it cannot.
 
-    plain : allow no side constraints, no margin and no fixed offset.
+    plain : allow no side constraints, no margin and no fixed offset.     features : allow a limit on their number, and costs of them.
     """
     if not isinstance(problem, Model):
         return Refusal("it takes a Model that minimises ZeroOne(); use solver='highs' for a Program.")
     statement = statement_of(problem)
     if isinstance(statement, Refusal):
         return Refusal(f"{statement.reason} {OTHERWISE}")
+    if statement.chooses_features and not features:
+        return Refusal("it takes no limit on the number of features and no L0(); use solver='exact' for these.")
     if plain and not statement.is_plain:
         return Refusal(
             "it proves the plain scale-free 0-1 loss with a free offset; use solver='iis' for side constraints and margins."

@@ -44,6 +44,7 @@ class RulePool:
         self.rules: dict[tuple[int, tuple[Fraction, ...]], Array] = {}
         self.best: int | None = None
         self.best_W: Array | None = None
+        self._ceiling: int | None = None
         self.sums = Sums(self._costs.tolist())
         self.total = int(self._costs.sum())
         self._typical = [_typical(coefficients) for coefficients, _ in cover.limits]
@@ -86,13 +87,18 @@ class RulePool:
         return Fraction(self.sums.least_from(ceil(bound)))
 
     def to_exceed(self) -> Fraction:
-        """What a bound has to exceed to prove the incumbent optimal, or that no rule keeps the limits.
+        """What a bound has to exceed to prove the incumbent optimal, or that no rule keeps the limits at a cost that is of interest.
 
-        Sums that differ from the incumbent's cost by rounding alone (three weights of 1/3 and one of 1) count as that cost.
+        Sums that differ from such a cost by rounding alone (three weights of 1/3 and one of 1) count as that cost.
         """
-        if self.best is None:
+        least = min((cost for cost in (self.best, self._ceiling) if cost is not None), default=None)
+        if least is None:
             return Fraction(self.total)
-        return Fraction(self.sums.greatest_below(self.best - closed_within(self.best)) if self.best else -1)
+        return Fraction(self.sums.greatest_below(least - closed_within(least)) if least > 0 else -1)
+
+    def look_below(self, cost: Fraction) -> None:
+        """Rules that cost so much or more are of no interest."""
+        self._ceiling = ceil(cost / self.unit)
 
     def prices(self) -> tuple[Fraction, ...]:
         """Simple prices at which the estimate of g is as good as at its maximum: it proves the incumbent, if the maximum does."""

@@ -75,6 +75,24 @@ def trivial_lower(data: ZeroOneData) -> dict[str, Any]:
     return {"kind": "trivial", "bound": constant, "constant": constant, "unit": "1", "points": [], "weights": []}
 
 
+def box_lower(data: ZeroOneData, search: BoxSearch) -> dict[str, Any]:
+    """The tree of boxes over the prepared rows that proves what the search has proven; the trivial proof while that is zero."""
+    constant, unit = data.constant, data.proof_counts.unit
+    if search.lower <= 0:
+        return trivial_lower(data)
+    proof = search.proof()
+    return {
+        "kind": "box",
+        "relative_margin": fraction(proof.relative_margin),
+        "bound": fraction(constant + unit * search.lower),
+        "constant": fraction(constant),
+        "unit": fraction(unit),
+        "points": data.representatives.tolist(),
+        "weights": search.weights[: len(data.Z)].tolist(),
+        "proof": proof.content(data),
+    }
+
+
 class BoxProver:
     """Boxes over the prepared rows of a plain problem, perhaps with the rules of a cone alone."""
 
@@ -128,21 +146,8 @@ class BoxProver:
 
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
-        constant, unit = self.data.constant, self.data.proof_counts.unit
-        if self.lower <= 0:
-            return trivial_lower(self.data)
-        proof = self.search.proof()
-        return {
-            "kind": "box",
-            "relative_margin": fraction(proof.relative_margin),
-            "bound": fraction(constant + unit * self.lower),
-            "constant": fraction(constant),
-            "unit": fraction(unit),
-            "points": self.data.representatives.tolist(),
-            "weights": self.search.weights[: len(self.data.Z)].tolist(),
-            "proof": proof.content(self.data),
-            **({} if self.cone is None else self.cone.content(self.data, self.search.weights)),
-        }
+        content = box_lower(self.data, self.search)
+        return content if self.cone is None or self.lower <= 0 else {**content, **self.cone.content(self.data, self.search.weights)}
 
 
 class IISProver:

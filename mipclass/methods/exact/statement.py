@@ -13,25 +13,39 @@ from ...arrays import Array
 from ...certificates.certificate import Statement
 from ...modelling.expression import Rows
 from ...modelling.model import Model
+from ...models.coefficient_constraints import MaxFeatures
+from ...models.penalties import L0
 from ...models.rules import Linear
 from ...models.zero_one_loss import ZeroOne
 from ..base import Refusal
 
 
 def statement_of(model: Model) -> Statement | Refusal:
-    """The statement of a Model with one ZeroOne loss, or what it has beyond that."""
+    """The statement of a Model with one ZeroOne loss and perhaps a cost of features, or what it has beyond that."""
     loss = model.term(ZeroOne)
-    if loss is None or len(model.terms) != 1 or not isinstance(model.rule, Linear):
-        return Refusal("certificates are about one ZeroOne loss of a Linear rule, with limits and linear rows.")
-    if model.other_constraints() or model.rule.intercept == "penalised":
-        return Refusal("certificates take limits on errors and linear rows on (w, b) as side constraints only.")
+    beside = [(coefficient, term) for coefficient, term in model.terms if not isinstance(term, ZeroOne)]
+    of_features = [coefficient for coefficient, term in beside if isinstance(term, L0)]
+    if loss is None or len(of_features) < len(beside) or len(beside) > 1 or not isinstance(model.rule, Linear):
+        return Refusal("certificates are about one ZeroOne loss of a Linear rule, with limits, linear rows and L0().")
+    others = model.other_constraints()
+    counts = [int(constraint.at_most) for constraint in others if isinstance(constraint, MaxFeatures)]
+    if len(counts) < len(others) or model.rule.intercept == "penalised":
+        return Refusal(
+            "certificates take limits on errors, linear rows on (w, b) and MaxFeatures as side constraints only."
+        )
     coefficient, term = loss
     everything = np.ones(model.data.n, dtype=bool)
     counted = {"all": everything, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}[term.on]
     limits = tuple((np.asarray(limit.coefficients), float(limit.at_most)) for limit in model.error_limits())
     rows = tuple(row for block in model.weight_rows() for row in _one_sided(block, model.data.d))
     return Statement(
-        np.where(counted, coefficient * model.weights, 0.0), term.margin, model.rule.intercept is True, limits, rows
+        np.where(counted, coefficient * model.weights, 0.0),
+        term.margin,
+        model.rule.intercept is True,
+        limits,
+        rows,
+        min(counts, default=None),
+        float(sum(of_features)),
     )
 
 

@@ -61,7 +61,8 @@ def generic(M: Array) -> Array:
 
 
 class BoxSearch:
-    """An anytime search over the rows Z with integer weights; `lower` is proven, and `best_W` costs at most `best`."""
+    """An anytime search over the rows Z with integer weights; `lower` is proven, and `best_W` costs at most `best`, unless `look_below`
+    asked for less. `nodes` and `visits` (of points) measure its effort; `chunk` visits lie between two looks at the clock."""
 
     def __init__(
         self,
@@ -95,7 +96,8 @@ class BoxSearch:
             self.inverse = inverse_within_margin(self.Z, self.M, self.scales, stop)
             self.reaches_all = self.inverse is not None
         self.tree = self.proven_tree = BoxTree.blank(0, 0, 0)
-        self.lower, self.nodes = 0, 0
+        self.lower, self.nodes, self.visits = 0, 0, 0
+        self.chunk = CHUNK
         self.best, self.best_W = self.total, self.M[:, 0].copy()
         if W is not None:
             self.offer(W)
@@ -114,6 +116,10 @@ class BoxSearch:
             self.best, self.best_W = loss, np.array(W, dtype=np.float64)
             return True
         return False
+
+    def look_below(self, cost: int) -> None:
+        """Look for no rule that costs so much or more: the search ends once none costs less, with or without an incumbent."""
+        self.best = min(self.best, cost)
 
     def offer_near(self, W: Array, direction: Array) -> None:
         """Offer rules at several small distances from W in the given direction.
@@ -198,12 +204,13 @@ class _Pass:
 
         search, state = self.search, self.state
         while True:
-            state.best, state.budget = search.best, CHUNK
+            state.best, state.budget = search.best, search.chunk
             before = int(state.written_nodes)
             status = grow(
                 search.points, self.path, self._faces, search.tree, search.lemmas.table, self.out, self._none, state
             )
             search.nodes += int(state.written_nodes) - before
+            search.visits += search.chunk - int(state.budget)
             if status == BETTER:
                 search.offer(search.M @ self.path.centre[state.depth])
                 continue

@@ -131,6 +131,10 @@ class IISSearch:
                 improved = True
         return improved
 
+    def look_below(self, cost: int) -> None:
+        """Look for no rule that costs so much or more: the search ends once none costs less, with or without an incumbent."""
+        self.best = cost if self.best is None else min(self.best, cost)
+
     def settle(self, W: Array) -> None:
         """Take W in place of the incumbent when it is feasible and costs no more; asked once, for a rule with wider margins."""
         if self._settled or self.best is None or not self.data.is_feasible(W) or self.data.loss(W) > self.best:
