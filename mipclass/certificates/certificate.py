@@ -11,7 +11,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,8 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "supports", "hulls", "directions" or "subsystems"."""
+        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "supports", "lattice", "hulls", "directions" or
+        "subsystems"."""
         return str(self.content["lower"]["kind"])
 
     def to_json(self) -> str:
@@ -114,13 +115,22 @@ def data_digest(X: Any, y_pm1: Any) -> dict[str, Any]:
     return {"points": matrix.shape[0], "features": matrix.shape[1], "sha256": digest.hexdigest()}
 
 
+@dataclass(frozen=True)
+class WholeWeights:
+    """Every weight is a whole number from `lower` to `upper`; with `intercept` the offset is a whole number too."""
+
+    lower: int
+    upper: int
+    intercept: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """The 0-1 problem a certificate is about.
 
     Minimise sum_i costs_i [point i is wrong] where wrong means  y_i (w.x_i + b) <= 0  (margin 0)  or  < 1  (margin 1), subject to
     sum_i limit_i [i wrong] <= at_most  for each limit, and  row.(w, b) >= at_least  for each row. `intercept` False fixes b = 0.
-    `max_features` limits the number of weights other than zero, and each of them costs `feature_cost`.
+    `max_features` limits the number of weights other than zero, and each of them costs `feature_cost`. `whole` asks for whole weights.
     Rules that tie a point with a negative coefficient in some limit are not allowed: its error would help to keep the limit.
     """
 
@@ -131,6 +141,7 @@ class Statement:
     rows: tuple[tuple[Array, float], ...] = ()
     max_features: int | None = None
     feature_cost: float = 0.0
+    whole: WholeWeights | None = None
 
     @property
     def chooses_features(self) -> bool:
@@ -139,17 +150,19 @@ class Statement:
 
     @property
     def is_plain(self) -> bool:
-        """No side constraints, no margin, a free offset, and all features for nothing."""
-        free = not self.limits and not self.rows and not self.chooses_features
+        """No side constraints, no margin, a free offset, real weights, and all features for nothing."""
+        free = not self.limits and not self.rows and not self.chooses_features and self.whole is None
         return free and self.margin == 0 and self.intercept
 
     def content(self) -> dict[str, Any]:
-        """The entry "problem" of a certificate; what it says about features is there only where it says something."""
+        """The entry "problem" of a certificate; features and whole weights are there only where it says something about them."""
         features: dict[str, Any] = {}
         if self.max_features is not None:
             features["max_features"] = self.max_features
         if self.feature_cost:
             features["feature_cost"] = float(self.feature_cost).hex()
+        if self.whole is not None:
+            features["whole"] = asdict(self.whole)
         return {
             **features,
             "margin": self.margin,

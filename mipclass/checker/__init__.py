@@ -200,6 +200,10 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
         from .supports import check_supports
 
         proven, nodes = check_supports(lower, problem, scope, _proven_for_features)
+    elif kind == "lattice":
+        from .lattice import check_lattice
+
+        proven, nodes = check_lattice(lower, problem, scope)
     else:
         proven, nodes = _proven_for_features(lower, without_choice(problem), scope)
     if claimed > proven:  # every loss is a sum of costs, so no rule lies between the bound and the next such sum

@@ -20,7 +20,7 @@ Row = tuple[list[Fraction], Fraction]
 @dataclass(frozen=True)
 class StatedProblem:
     """Minimise sum_i costs_i [i wrong] + feature_cost |w|_0 subject to limits on errors, rows on W = (w, b) and |w|_0 <= max_features;
-    all in fractions."""
+    all in fractions. `whole` is the range of whole weights and whether the offset is whole too; None for real weights."""
 
     costs: list[Fraction]
     margin: int
@@ -29,6 +29,7 @@ class StatedProblem:
     rows: list[Row]
     max_features: int | None = entry(default=None, kw_only=True)
     feature_cost: Fraction = entry(default=Fraction(0), kw_only=True)
+    whole: tuple[int, int, bool] | None = entry(default=None, kw_only=True)
 
     @property
     def welcome(self) -> set[int]:
@@ -37,8 +38,8 @@ class StatedProblem:
 
     @property
     def is_plain(self) -> bool:
-        """No side constraints, no margin, a free offset, and all features for nothing."""
-        features = self.max_features is not None or self.feature_cost
+        """No side constraints, no margin, a free offset, real weights, and all features for nothing."""
+        features = self.max_features is not None or self.feature_cost or self.whole is not None
         return not self.limits and not self.rows and not features and self.margin == 0 and self.intercept
 
     def is_same_as(self, other: StatedProblem) -> bool:
@@ -48,7 +49,7 @@ class StatedProblem:
             for problem in (self, other)
         )
         features = self.max_features == other.max_features and self.feature_cost == other.feature_cost
-        return mine == theirs and features
+        return mine == theirs and features and self.whole == other.whole
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,16 @@ def read_statement(content: Any, n: int, d: int) -> StatedProblem:
     feature_cost = rational(statement.get("feature_cost", 0), "problem, feature_cost")
     if feature_cost < 0:
         raise Rejected("problem, feature_cost", "it is negative")
-    return StatedProblem(exact_costs, margin, intercept, limits, rows, max_features=most, feature_cost=feature_cost)
+    stated = StatedProblem(exact_costs, margin, intercept, limits, rows, max_features=most, feature_cost=feature_cost)
+    return replace(stated, whole=_read_whole(statement.get("whole")))
+
+
+def _read_whole(stated: Any) -> tuple[int, int, bool] | None:
+    """The range of whole weights and whether the offset is whole; None where nothing is stated."""
+    if stated is None:
+        return None
+    lower, upper = (whole(field(stated, name, "problem, whole"), "problem, whole") for name in ("lower", "upper"))
+    return lower, upper, bool(field(stated, "intercept", "problem, whole"))
 
 
 def _read_rows(statement: Any, name: str, length: int, end: str) -> list[Row]:
@@ -144,6 +154,7 @@ def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
         [int(sign) for sign in signs],
         max_features=stated.max_features,
         feature_cost=stated.feature_cost,
+        whole=stated.whole,
     )
 
 
@@ -165,6 +176,7 @@ def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
     b = rational(field(upper, "b", "upper"), "upper, b")
     if not problem.intercept and b != 0:
         raise Rejected("upper", "the rule has an offset although the problem has none")
+    _check_whole(w, b, problem)
     wrong, welcome = [], problem.welcome
     for i in range(problem.n):
         look()
@@ -188,6 +200,16 @@ def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
     if loss != claimed:
         raise Rejected("upper", f"the rule's exact loss is {loss}, the certificate says {claimed}")
     return loss
+
+
+def _check_whole(w: list[Fraction], b: Fraction, problem: ExactProblem) -> None:
+    if problem.whole is None:
+        return
+    lower, upper, offset = problem.whole
+    if any(value.denominator > 1 or not lower <= value <= upper for value in w):
+        raise Rejected("upper, w", f"the problem asks for whole weights from {lower} to {upper}")
+    if offset and b.denominator > 1:
+        raise Rejected("upper, b", "the problem asks for a whole offset")
 
 
 def unfolded(problem: ExactProblem) -> ExactProblem:
@@ -220,8 +242,8 @@ def unfolded(problem: ExactProblem) -> ExactProblem:
 
 
 def without_choice(problem: ExactProblem) -> ExactProblem:
-    """The problem with all features for nothing: its bounds hold for the problem."""
-    return replace(problem, max_features=None, feature_cost=Fraction(0))
+    """The problem with all features for nothing and with real weights: its bounds hold for the problem."""
+    return replace(problem, max_features=None, feature_cost=Fraction(0), whole=None)
 
 
 def merged_costs(problem: ExactProblem) -> list[Fraction]:

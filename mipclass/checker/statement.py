@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ..modelling.expression import Rows
 from ..modelling.model import Model
-from ..models.coefficient_constraints import MaxFeatures
+from ..models.coefficient_constraints import IntegerCoefficients, MaxFeatures
 from ..models.outlier_svm import HardMargin
 from ..models.penalties import L0, L2
 from ..models.rules import Linear
@@ -45,11 +45,15 @@ def zero_one_problem(model: Model) -> StatedProblem:
         raise Rejected("problem", "the model does not minimise one 0-1 loss, alone or with one L0()")
     [(factor, loss)] = losses
     most: int | None = None
+    wholes: list[tuple[int, int, bool]] = []
     limits: list[Row] = []
     rows: list[Row] = []
     for constraint in model.constraints:
         if isinstance(constraint, MaxFeatures):
             most = int(constraint.at_most) if most is None else min(most, int(constraint.at_most))
+            continue
+        if isinstance(constraint, IntegerCoefficients):
+            wholes.append((int(constraint.lower), int(constraint.upper), bool(constraint.intercept)))
             continue
         on_errors, on_rule = constraint.error_limits(model), constraint.weight_rows(model)
         if on_errors is None and on_rule is None:
@@ -61,8 +65,12 @@ def zero_one_problem(model: Model) -> StatedProblem:
     # Certificates are about float64 costs: each product is rounded once.
     costs = [factor * weight if counts else 0.0 for weight, counts in zip(model.weights, counted, strict=True)]
     feature_cost = Fraction(float(of_features[0])) if of_features else Fraction(0)
+    whole = None
+    if wholes:
+        lowers, uppers, offsets = zip(*wholes, strict=True)
+        whole = max(lowers), min(uppers), any(offsets)
     return StatedProblem(
-        _exact(costs), loss.margin, intercept, limits, rows, max_features=most, feature_cost=feature_cost
+        _exact(costs), loss.margin, intercept, limits, rows, max_features=most, feature_cost=feature_cost, whole=whole
     )
 
 

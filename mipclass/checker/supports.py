@@ -73,7 +73,7 @@ def on_features(problem: ExactProblem, features: list[int]) -> ExactProblem:
     for row, end in rows:
         if not any(row) and end > 0:
             raise Rejected("rows", "a row cannot hold for weights of zero; proofs by sets of features do not cover it")
-    return replace(problem, X=points, rows=kept, max_features=None, feature_cost=Fraction(0))
+    return replace(problem, X=points, rows=kept, max_features=None, feature_cost=Fraction(0), whole=None)
 
 
 def _scope_of(scope: Scope, features: list[int], d: int) -> Scope:

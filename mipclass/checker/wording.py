@@ -16,7 +16,7 @@ from .arithmetic import rational, rationals
 from .problem import Row, StatedProblem, read_statement
 from .scope import relative_margin, scope_in_words
 
-_KNOWN = {"kind", "coefficient", "intercept", "limit", "margin", "costs", "limits", "rows", "max_features", "feature_cost"}
+_KNOWN = {"kind", "coefficient", "intercept", "limit", "margin", "costs", "limits", "rows", "max_features", "feature_cost", "whole"}
 MOST_SHOWN = 5
 """Limits and rows that are spelled out in words; `as_dict` has all of them."""
 LONGEST = 200
@@ -35,6 +35,7 @@ class AboutProblem:
     limits : for each limit on errors, the points it counts, their common coefficient (None if there is none) and what it allows.
     rows : for each row, the coefficients of w and b, and the end that w.x + b has to reach.
     max_features : weights other than zero, at most (None: as many as there are).     feature_cost : what each of them costs.
+    whole : the range of whole weights and whether the offset is whole too; None for real weights.
     scope : the rules that the bound speaks of, as a sentence.       further : entries that this version does not know.
     """
 
@@ -49,6 +50,7 @@ class AboutProblem:
     rows: list[dict[str, Any]] = field(default_factory=list)
     max_features: int | None = None
     feature_cost: float = 0.0
+    whole: tuple[int, int, bool] | None = None
     scope: str = ""
     further: dict[str, Any] = field(default_factory=dict)
 
@@ -76,6 +78,7 @@ class AboutProblem:
                 *_listed("limits", [_limit_in_words(limit) for limit in self.limits]),
                 *_listed("rows", [_row_in_words(row, feature_names) for row in self.rows]),
                 *self._features_in_words(),
+                *self._whole_in_words(),
             ]
         told.append(f"offset      {'free' if self.offset else 'none, b = 0'}")
         told.append(f"scope       {self.scope}")
@@ -85,6 +88,12 @@ class AboutProblem:
         most = [] if self.max_features is None else [f"at most {self.max_features} with a weight other than zero"]
         cost = [f"each with a weight other than zero costs {self.feature_cost:.10g}"] if self.feature_cost else []
         return [f"features    {'; '.join(most + cost)}"] if most or cost else []
+
+    def _whole_in_words(self) -> list[str]:
+        if self.whole is None:
+            return []
+        lower, upper, offset = self.whole
+        return [f"w           whole numbers from {lower} to {upper}{', and a whole offset' if offset else ''}"]
 
 
 def about(content: Any, n: int, d: int) -> AboutProblem:
@@ -121,6 +130,7 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
         [_row(row) for row in stated.rows],
         stated.max_features,
         _float(stated.feature_cost),
+        stated.whole,
         _scope(stated, relative_margin(content.get("lower"))),
         further,
     )
@@ -139,6 +149,8 @@ def differences(stated: StatedProblem, asked: StatedProblem) -> list[str]:
         )
     if (stated.max_features, stated.feature_cost) != (asked.max_features, asked.feature_cost):
         found.append("it limits the number of features, or counts them, in another way")
+    if stated.whole != asked.whole:
+        found.append("it asks for whole numbers in another way")
     for name, mine, theirs in (
         ("limits on errors", stated.limits, asked.limits),
         ("rows on w and b", stated.rows, asked.rows),

@@ -20,18 +20,22 @@ from .few.search import MOST_SETS, number_of_sets, prove_few
 from .form import ProofForm, match_proof
 from .plain import BOX_AT_MOST, prove_plain
 from .priced import prove_priced
+from .whole.search import prove_whole, refusal_of_whole
 
 
 class Exact(Method[ProofForm]):
-    """The 0-1 loss, plain or with limits on errors, homogeneous rows, few features or a cost of features."""
+    """The 0-1 loss, plain or with limits on errors, homogeneous rows, few features, a cost of features or whole weights."""
 
     name: ClassVar[str] = "exact"
     promise: ClassVar[str] = "proven: optimum with a checkable certificate when it finishes, a proven bound at any time"
     options: ClassVar[Options] = PROOF_OPTIONS
 
     def match(self, problem: Problem) -> ProofForm | Refusal:
-        """The scale-free 0-1 loss with limits, rows and few features, or why the problem is not of that form."""
-        form = match_proof(problem, plain=False, features=True)
+        """The 0-1 loss with limits, rows, few features or whole weights, or why the problem is not of that form."""
+        form = match_proof(problem, plain=False, discrete=True)
+        if isinstance(form, ProofForm) and form.statement.whole is not None:
+            refused = refusal_of_whole(form)
+            return form if refused is None else refused
         if isinstance(form, ProofForm) and form.statement.margin:
             return Refusal(
                 "it proves the scale-free loss, ZeroOne(margin=0); use solver='iis' or 'highs' for a margin."
@@ -45,7 +49,10 @@ class Exact(Method[ProofForm]):
 
     def solve(self, form: ProofForm, run: Run) -> Outcome:
         """A race of provers for the plain problem; in few dimensions the same among rules that keep homogeneous rows, and prices for
-        limits; branch and cut for other side constraints; all this set by set where features are to be chosen."""
+        limits; branch and cut for other side constraints; all this set by set where features are to be chosen; boxes of the lattice for
+        whole weights."""
+        if form.statement.whole is not None:
+            return prove_whole(form, run)
         if form.statement.chooses_features:
             return prove_few(form, run)
         if form.statement.is_plain:

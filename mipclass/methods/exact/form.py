@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, Mask
 from ...certificates.certificate import Statement
 from ...modelling.model import Model
 from ...modelling.problem import Problem
@@ -109,13 +109,16 @@ class ProofForm(ZeroOneForm):
         return float(cost * count / self.costs.total) if count else 0.0
 
     def exact_loss(self, w: Array, b: float) -> Fraction:
-        """Cost of the rule's errors, decided in rationals wherever float64 could be wrong, and of its features."""
+        """Cost of the rule's errors and of its features."""
+        features = Fraction(self.statement.feature_cost) * int(np.count_nonzero(w))
+        return self.costs.sum(self.exact_errors(w, b)) + features
+
+    def exact_errors(self, w: Array, b: float) -> Mask:
+        """The points that the rule gets wrong, decided in rationals wherever float64 could be wrong."""
         Z, W = self.y[:, None] * np.column_stack([self.X, np.ones(len(self.X))]), np.append(w, b)
         if self.statement.margin:
-            wrong = ~exactly_at_least(Z, W, np.ones(len(Z)))
-        else:
-            wrong = exactly_at_least(-Z, W, np.zeros(len(Z)))
-        return self.costs.sum(wrong) + Fraction(self.statement.feature_cost) * int(np.count_nonzero(w))
+            return np.asarray(~exactly_at_least(Z, W, np.ones(len(Z))))
+        return np.asarray(exactly_at_least(-Z, W, np.zeros(len(Z))))
 
     def finished_rule(self, data: ZeroOneData, W: Array, run: Run) -> tuple[Array, float]:
         """A rule (w, b) of the plain problem without ties; in the middle of its cell, if the run's time is not up and the rows on (w, b)
@@ -154,18 +157,21 @@ class OtherPointsForm(ProofForm):
         return self.other_y
 
 
-def match_proof(problem: Problem, *, plain: bool, features: bool = False) -> ProofForm | Refusal:
+def match_proof(problem: Problem, *, plain: bool, discrete: bool = False) -> ProofForm | Refusal:
     """The form of a problem that can be proven, or the reason why it cannot.
 
-    plain : allow no side constraints, no margin and no fixed offset.     features : allow a limit on their number, and costs of them.
+    plain : allow no side constraints, no margin and no fixed offset.
+    discrete : allow whole weights, a limit on the number of features, and costs of them.
     """
     if not isinstance(problem, Model):
         return Refusal("it takes a Model that minimises ZeroOne(); use solver='highs' for a Program.")
     statement = statement_of(problem)
     if isinstance(statement, Refusal):
         return Refusal(f"{statement.reason} {OTHERWISE}")
-    if statement.chooses_features and not features:
-        return Refusal("it takes no limit on the number of features and no L0(); use solver='exact' for these.")
+    if (statement.chooses_features or statement.whole is not None) and not discrete:
+        return Refusal(
+            "it takes no whole weights, no limit on the number of features and no L0(); use solver='exact' for these."
+        )
     if plain and not statement.is_plain:
         return Refusal(
             "it proves the plain scale-free 0-1 loss with a free offset; use solver='iis' for side constraints and margins."

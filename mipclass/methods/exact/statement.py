@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...certificates.certificate import Statement
+from ...certificates.certificate import Statement, WholeWeights
 from ...modelling.expression import Rows
 from ...modelling.model import Model
-from ...models.coefficient_constraints import MaxFeatures
+from ...models.coefficient_constraints import IntegerCoefficients, MaxFeatures
 from ...models.penalties import L0
 from ...models.rules import Linear
 from ...models.zero_one_loss import ZeroOne
@@ -29,9 +29,10 @@ def statement_of(model: Model) -> Statement | Refusal:
         return Refusal("certificates are about one ZeroOne loss of a Linear rule, with limits, linear rows and L0().")
     others = model.other_constraints()
     counts = [int(constraint.at_most) for constraint in others if isinstance(constraint, MaxFeatures)]
-    if len(counts) < len(others) or model.rule.intercept == "penalised":
+    wholes = [constraint for constraint in others if isinstance(constraint, IntegerCoefficients)]
+    if len(counts) + len(wholes) < len(others) or model.rule.intercept == "penalised":
         return Refusal(
-            "certificates take limits on errors, linear rows on (w, b) and MaxFeatures as side constraints only."
+            "certificates take limits on errors, linear rows on (w, b), MaxFeatures and IntegerCoefficients as side constraints only."
         )
     coefficient, term = loss
     everything = np.ones(model.data.n, dtype=bool)
@@ -46,7 +47,16 @@ def statement_of(model: Model) -> Statement | Refusal:
         rows,
         min(counts, default=None),
         float(sum(of_features)),
+        _whole_weights(wholes),
     )
+
+
+def _whole_weights(wholes: list[IntegerCoefficients]) -> WholeWeights | None:
+    """All of the constraints at once; None without any."""
+    if not wholes:
+        return None
+    lower, upper = max(int(c.lower) for c in wholes), min(int(c.upper) for c in wholes)
+    return WholeWeights(lower, upper, any(c.intercept for c in wholes))
 
 
 def _one_sided(rows: Rows, d: int) -> list[tuple[Array, float]]:
