@@ -140,11 +140,14 @@ def test_there_are_no_import_cycles() -> None:
     assert not cycles
 
 
+CHECKERS_KERNELS = {"mipclass.checker.box_kernel", "mipclass.checker.lattice_kernel"}
+
+
 def test_numba_is_imported_only_by_kernels() -> None:
     """Files of kernels: all of numeric/, the folders `kernels`, and the checker's own. They share one decorator."""
     for name, path in modules().items():
         if re.search(r"^\s*(import|from) (numba|\.+kernels\.decorator)\b", path.read_text(), re.MULTILINE):
-            assert room(name) == "numeric" or ".kernels." in name or name == "mipclass.checker.box_kernel", name
+            assert room(name) == "numeric" or ".kernels." in name or name in CHECKERS_KERNELS, name
         assert "from numba import njit" not in path.read_text(), (
             f"{name} must take njit from mipclass.kernels.decorator"
         )

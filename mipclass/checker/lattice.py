@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor
 from typing import Any
 
@@ -47,8 +48,7 @@ def check_lattice(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
     low, high = _ranges(problem)
     target = whole(field(lower, "target", "lower"), "lower, target")
     offset = (kernel.WHOLE if problem.whole[2] else kernel.FREE) if problem.intercept else kernel.NONE
-    cancels = offset == kernel.FREE and not problem.margin and not problem.limits
-    rows = check_rows(lower, problem, cancel=cancels)
+    rows = check_rows(lower, problem)
     if target <= 0 or any(a > b for a, b in zip(low, high, strict=True)):
         return (rows.constant + rows.unit * target), 0  # costs are not negative; or there are no weights at all
     lattice = _read(lower, problem, scope, rows, [max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)], offset)
@@ -192,7 +192,7 @@ def _least_cost(w: list[int], problem: ExactProblem) -> Fraction | None:
         thresholds = {Fraction(floor(s) + k) for s in scores for k in (-1, 0, 1, 2)}
     else:
         ends = sorted(s + k for s in set(scores) for k in ((-1, 1) if problem.margin else (0,)))
-        thresholds = {ends[0] - 1, ends[-1] + 1, *ends, *((a + b) / 2 for a, b in zip(ends, ends[1:], strict=False))}
+        thresholds = {ends[0] - 1, ends[-1] + 1, *ends, *((a + b) / 2 for a, b in pairwise(ends))}
     best: Fraction | None = None
     for t in thresholds:
         look()

@@ -136,7 +136,7 @@ def _pay(lattice: Lattice, i: int, times: int, spent: np.ndarray) -> None:
 
 @njit(cache=True)
 def _allowed(lattice: Lattice, spent: np.ndarray) -> bool:
-    for k in range(lattice.ends.shape[0]):
+    for k in range(lattice.ends.shape[0]):  # noqa: SIM110 (numba compiles no generator)
         if spent[k] > lattice.ends[k]:
             return False
     return True

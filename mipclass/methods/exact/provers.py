@@ -147,7 +147,11 @@ class BoxProver:
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
         content = box_lower(self.data, self.search)
-        return content if self.cone is None or self.lower <= 0 else {**content, **self.cone.content(self.data, self.search.weights)}
+        return (
+            content
+            if self.cone is None or self.lower <= 0
+            else {**content, **self.cone.content(self.data, self.search.weights)}
+        )
 
 
 class IISProver:

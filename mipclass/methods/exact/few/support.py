@@ -162,7 +162,9 @@ def _in_cone(form: ProofForm, target: Fraction | None, run: Run) -> PlainProof:
     """The race of provers among the rules that keep homogeneous rows, until the target is reached or the optimum is known."""
     data = form.data
     goal = None if target is None else ceil((target - data.constant) / data.proof_counts.unit)
-    return plain_proof(form, run, None, None, Purpose(lambda race: goal is not None and race.lower >= goal, _say_nothing, 0))
+    return plain_proof(
+        form, run, None, None, Purpose(lambda race: goal is not None and race.lower >= goal, _say_nothing, 0)
+    )
 
 
 def _cheap_enough(

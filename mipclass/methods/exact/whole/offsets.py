@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor
 
 import numpy as np
@@ -90,7 +91,7 @@ def least_loss(form: ProofForm, w: Index) -> Fraction | None:
         thresholds = {s + k for s in scores for k in (-1, 1)}
     else:
         ordered = sorted(set(scores))
-        thresholds = {(a + b) / 2 for a, b in zip(ordered, ordered[1:], strict=False)}
+        thresholds = {(a + b) / 2 for a, b in pairwise(ordered)}
         thresholds |= {ordered[0] - 1, ordered[-1] + 1}
     limits = [(np.asarray(c, dtype=np.float64).tolist(), Fraction(end)) for c, end in statement.limits]
     paid = Fraction(statement.feature_cost) * len(used)

@@ -143,7 +143,7 @@ class WholeSearch:
             if step >= len(starts) and self.run.stop() is not None:
                 return
             w = starts[step].copy() if step < len(starts) else self._start(rng, best, step % 2 == 0)
-            cost = int(descend(rows, w, problem.low, problem.high, int(rng.integers(2**31))))
+            cost = int(descend(rows, w, problem.low, problem.high, rng.permutation(d)))
             if cost < cheapest:
                 best, cheapest = w, cost
                 self._offer(w)

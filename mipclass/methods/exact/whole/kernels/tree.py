@@ -97,16 +97,15 @@ def search(
 
 
 @njit(cache=True)
-def descend(rows: WholeRows, w: Index, low: Index, high: Index, seed: int) -> int:
-    """Improve w in place, weight by weight, as long as that helps; its cost."""
-    np.random.seed(seed)
+def descend(rows: WholeRows, w: Index, low: Index, high: Index, order: Index) -> int:
+    """Improve w in place, weight by weight in the given order, as long as that helps; its cost."""
     n, d = rows.signed.shape
     g, terms = np.empty(n, np.int64), np.empty(d, np.int64)
     best = least_cost(rows, w, w, g, terms)
     improved = True
     while improved:
         improved = False
-        for j in np.random.permutation(d):
+        for j in order:
             here = w[j]
             chosen = here
             for value in range(low[j], high[j] + 1):

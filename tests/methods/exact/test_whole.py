@@ -1,0 +1,246 @@
+"""Whole weights: equal to enumeration of the lattice, certified, and tampered certificates rejected."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import zlib
+from fractions import Fraction
+from itertools import pairwise, product
+from math import floor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mipclass
+from mipclass import models
+from tests.truth.zero_one import KINDS, tiny_instance
+
+
+def thresholds(scores, *, intercept, whole, margin):
+    if not intercept:
+        return [Fraction(0)]
+    if whole:
+        return sorted({Fraction(floor(s) + k) for s in scores for k in (-2, -1, 0, 1, 2)})
+    ordered = sorted(set(scores))
+    if margin:
+        return [s + k for s in ordered for k in (-1, 1)]
+    return [ordered[0] - 1, ordered[-1] + 1, *((a + b) / 2 for a, b in pairwise(ordered))]
+
+
+def least_on_lattice(X, y, weights, values, *, most, cost=0.0, margin=0, offset=(True, False), limit=None, up=None):
+    """The least cost over all whole weights and thresholds, in fractions; None when no rule is allowed.
+
+    offset : whether there is one, and whether it is whole.   limit : (mask, largest weight of errors).   up : a weight that is >= 0.
+    """
+    points = [[Fraction(v) for v in row] for row in X.tolist()]
+    best = None
+    for w in product(values, repeat=X.shape[1]):
+        used = sum(v != 0 for v in w)
+        if used > most or (up is not None and w[up] < 0):
+            continue
+        scores = [sum((a * v for a, v in zip(w, row, strict=True)), Fraction(0)) for row in points]
+        for t in thresholds(scores, intercept=offset[0], whole=offset[1], margin=margin):
+            gains = [(s - t) * int(label) for s, label in zip(scores, y, strict=True)]
+            wrong = np.array([gain < 1 if margin else gain <= 0 for gain in gains])
+            if limit is not None and weights[wrong & limit[0]].sum() > limit[1] + 1e-9:
+                continue
+            total = float(weights[wrong].sum()) + cost * used
+            best = total if best is None else min(best, total)
+    return best
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(KINDS),
+    largest=st.integers(1, 3),
+    most=st.integers(0, 3),
+    cost=st.sampled_from([0.0, 0.0, 0.5]),
+    margin=st.sampled_from([0, 0, 1]),
+    offset=st.sampled_from([(True, False), (True, True), (False, False)]),
+    rate=st.sampled_from([None, 0.0, 0.4]),
+    signed=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_whole_weights_equal_enumeration_and_are_certified(
+    seed, kind, largest, most, cost, margin, offset, rate, signed
+):
+    X, y, weights = tiny_instance(seed, kind, (1, 3), (4, 8))
+    X = np.round(X, 1)
+    positive = y > 0
+    loss = models.ZeroOne(margin=margin)
+    problem = models.Model(
+        X,
+        y,
+        rule=models.Linear(intercept=offset[0]),
+        minimize=loss + cost * models.L0() if cost else loss,
+        subject_to=[
+            models.IntegerCoefficients(largest, intercept=offset[1]),
+            models.MaxFeatures(most),
+            *([] if rate is None else [models.FalsePositiveRate(rate)]),
+            *([models.Monotone({0: 1})] if signed else []),
+        ],
+        sample_weight=weights,
+    )
+    truth = least_on_lattice(
+        X,
+        y,
+        weights,
+        range(-largest, largest + 1),
+        most=most,
+        cost=cost,
+        margin=margin,
+        offset=offset,
+        limit=None if rate is None else (~positive, rate * weights[~positive].sum()),
+        up=0 if signed else None,
+    )
+    result = mipclass.solve(problem, solver="exact")
+    assert result.certified
+    if truth is None:
+        assert result.status == "infeasible"
+        return
+    assert result.status == "optimal"
+    assert result.recounted
+    in_scope = result.certificate.content["lower"]["relative_margin"] != "0"
+    # Among decimals, rules that are right by rounding alone may do better than those of the scope.
+    assert result.objective == truth or (in_scope and result.objective > truth)
+    assert (result.values["w"] == np.round(result.values["w"])).all()
+
+
+def test_decimals_are_taken_for_what_they_say():
+    """0.1 + 0.2 and 0.3 tie in decimals, so that no rule of w = (1, 1) is right about both by more than rounding."""
+    X = np.array([[0.1, 0.2], [0.3, 0.0]])
+    problem = models.zero_one(X, [1, 0], subject_to=[models.IntegerCoefficients(1, 1)])
+    result = mipclass.solve(problem, "exact")
+    assert result.objective == result.bound == 1
+    assert result.certified
+    assert "moves by" in result.extra["scope"]
+
+
+def test_bounds_that_no_weights_keep_are_infeasible():
+    X, y, _ = tiny_instance(0, "lattice", (2, 2))
+    problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(1, 3), models.Monotone({0: -1})])
+    result = mipclass.solve(problem, "exact")
+    assert result.status == "infeasible"
+    assert result.certified
+
+
+def cards(n=80, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (n, d)).astype(float)
+    return X, np.where(2 * X[:, 0] - X[:, 1] + rng.normal(size=n) > 2, 1, -1)
+
+
+@pytest.fixture(scope="module")
+def certified():
+    X, y = cards()
+    problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(3), models.MaxFeatures(3)])
+    result = mipclass.solve(problem)
+    assert result.solver == "exact"
+    assert result.certified
+    return result, X, y, problem
+
+
+def test_the_certificate_tells_what_it_is_about(certified):
+    result, X, y, problem = certified
+    verdict = mipclass.verify(result.certificate, X, y, problem=problem)
+    assert verdict.optimal
+    assert result.certificate.kind == "lattice"
+    assert "whole numbers from -3 to 3" in str(verdict)
+    wider = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(4), models.MaxFeatures(3)])
+    assert "whole numbers" in mipclass.verify(result.certificate, X, y, problem=wider).reason
+
+
+def change(content, name, value):
+    content["lower"][name] = value
+
+
+def tree_of(content):
+    return bytearray(zlib.decompress(base64.b64decode(content["lower"]["tree"])))
+
+
+def with_tree(content, ops):
+    content["lower"]["tree"] = base64.b64encode(zlib.compress(bytes(ops))).decode()
+
+
+def cut_the_tree(content):
+    with_tree(content, tree_of(content)[:-1])
+
+
+def close_the_root(content):
+    with_tree(content, b"\0")
+
+
+def split_what_is_not_there(content):
+    ops = tree_of(content)
+    ops[0] = 1 + 2 * 60
+    with_tree(content, ops)
+
+
+def call_a_box_a_rule(content):
+    ops = tree_of(content)
+    ops[ops.index(0)] = 255
+    with_tree(content, ops)
+
+
+def raise_the_target(content):
+    content["lower"]["target"] += 1
+    content["lower"]["bound"] = str(int(content["lower"]["bound"]) + 1)
+
+
+def narrow_the_range(content):
+    content["problem"]["whole"]["upper"] = 0
+
+
+def scale_coarsely(content):
+    change(content, "scale", "1/3")
+
+
+def weigh_more(content):
+    content["lower"]["weights"][0] += 1
+
+
+def break_a_weight(content):
+    content["upper"]["w"][0] = float(0.5).hex()
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        cut_the_tree,
+        close_the_root,
+        split_what_is_not_there,
+        call_a_box_a_rule,
+        raise_the_target,
+        narrow_the_range,
+        scale_coarsely,
+        weigh_more,
+        break_a_weight,
+    ],
+)
+def test_tampered_certificates_are_rejected(certified, tamper):
+    result, X, y, _ = certified
+    content = copy.deepcopy(dict(result.certificate.content))
+    tamper(content)
+    assert not mipclass.verify(content, X, y)
+
+
+def test_a_stopped_search_has_a_rule_and_a_certified_bound():
+    X, y = cards(200, 8, 1)
+    problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(9)])
+    result = mipclass.solve(problem, "exact", options={"node_limit": 2_000})
+    assert result.status == "node_limit"
+    assert result.certified
+    assert result.bound <= result.objective
+
+
+def test_what_it_does_not_take_is_told():
+    X, y = cards()
+    problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(3)])
+    problem.subject_to(problem.w["x0"] >= problem.w["x1"])
+    with pytest.raises(mipclass.MipclassError, match="highs"):
+        mipclass.solve(problem, "exact")
+    with pytest.raises(mipclass.MipclassError, match="exact"):
+        mipclass.solve(models.zero_one(X, y, subject_to=[models.IntegerCoefficients(3)]), "iis")
