@@ -28,6 +28,7 @@ def problems() -> dict[str, Any]:
         "`zero_one`": models.zero_one(X, y),
         "`zero_one` with rates or signs": models.zero_one(X, y, subject_to=[models.FalsePositiveRate(0.2)]),
         "`zero_one` with at most k features": models.zero_one(X, y, subject_to=[models.MaxFeatures(1)]),
+        "`zero_one` with whole weights": models.zero_one(X, y, subject_to=[models.IntegerCoefficients(2)]),
         "`neyman_pearson`": models.neyman_pearson(X, y, 0.2),
         "`0.5 * L2() + C * ZeroOne(margin=1)`": models.Model(
             X, y, minimize=0.5 * models.L2() + models.ZeroOne(margin=1)

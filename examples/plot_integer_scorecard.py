@@ -23,7 +23,7 @@ def main(path: str | None = None) -> Any:
     problem = models.Model(
         X, y, minimize=models.ZeroOne(), subject_to=models.IntegerCoefficients(-3, 3), feature_names=names
     )
-    result = mipclass.solve(problem, "highs")
+    result = mipclass.solve(problem)
     points, threshold = result.values["w"], -float(result.values["b"])
     print(f"{result.objective:g} errors of {len(y)} ({result.claim})")
     figure, axes = plt.subplots(figsize=(7, 4))

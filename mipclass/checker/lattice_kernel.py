@@ -101,13 +101,13 @@ def bound(lattice: Lattice, low: np.ndarray, high: np.ndarray) -> int:
         for i in range(n):
             if (lattice.labels[i] > 0 and ends[i] < 0) or (lattice.labels[i] < 0 and ends[i] > 0):
                 _pay(lattice, i, 1, spent)
-        return spent[K] if _allowed(lattice, spent) else IMPOSSIBLE
+        return int(spent[K]) if _allowed(lattice, spent) else IMPOSSIBLE
     # From the highest threshold down: at first every negative point is right and every positive one wrong.
     order = np.argsort(ends)
     for i in range(n):
         if lattice.labels[i] > 0:
             _pay(lattice, i, 1, spent)
-    least = spent[K] if _allowed(lattice, spent) else IMPOSSIBLE
+    least = int(spent[K]) if _allowed(lattice, spent) else IMPOSSIBLE
     x = n - 1
     while x >= 0:
         # The threshold falls to the end of this group of equal ends: positive points become right there, negative ones stay right.
@@ -117,7 +117,7 @@ def bound(lattice: Lattice, low: np.ndarray, high: np.ndarray) -> int:
                 _pay(lattice, order[y], -1, spent)
             y -= 1
         if spent[K] < least and _allowed(lattice, spent):
-            least = spent[K]
+            least = int(spent[K])
         for z in range(y + 1, x + 1):
             if lattice.labels[order[z]] < 0:
                 _pay(lattice, order[z], 1, spent)

@@ -55,6 +55,7 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
     "zero-one loss, proofs by subsystems": (
         ("iis", lambda: zero_one(*_points(24, 3)), {}),
         ("exact", lambda: zero_one(*_points(24, 3), subject_to=[FalsePositiveRate(0.2)]), {}),
+        ("exact", lambda: zero_one(*_points(24, 3), subject_to=[IntegerCoefficients(2)]), {}),
     ),
     "polyhedral separation": (
         ("slp", lambda: polyhedral(*_points(24, 2), 2), {"lp": "interior-point"}),

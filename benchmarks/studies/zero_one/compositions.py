@@ -1,4 +1,4 @@
-"""Proofs of compositions: the 0-1 loss with limits on errors and signs of weights, `exact` beside HiGHS and SCIP.
+"""Proofs of compositions: the 0-1 loss with limits on errors, signs, few features and whole weights, `exact` beside HiGHS and SCIP.
 
 A composition is one entry of COMPOSITIONS, a function from data to a Model, and one of RUNS, the data sets and seconds it is run with.
 Errors are recounted from the data. `bound` is what the solver claims for the problem it was given: for `exact` the true loss, with a
@@ -7,6 +7,8 @@ certificate that the independent checker accepted; for HiGHS (big-M) and SCIP (i
 * Neyman-Pearson: fewest missed positives with at most 5 % (10 %) of the negatives called positive.
 * Signs: fewest errors with the sign of every weight that least squares give it; and the same with the first sign turned round.
 * Signs and limit: the first two together.
+* Few features: fewest errors with at most one, two or three features, on all sets of Nguyen & Sanner.
+* Whole weights: fewest errors with whole weights from -5 to 5, at most five of them not zero, and a free offset.
 
 Time limits are wall-clock; `cpu` is the processor time of the call, which on a busy machine is less.
 Run: python -m benchmarks.studies.zero_one.compositions     MIPCLASS_DATA must name the folder of the data sets (docs/datasets.md).
@@ -32,6 +34,10 @@ PEER_SECONDS = 60.0
 """Time limit of the general solvers, whose bounds stay near zero for hours."""
 
 
+SEVEN_SETS = ("liver_bupa", "breast_wisconsin", "heart_statlog", "pima", "cmc", "ilpd", "sonar")
+"""The data sets of Nguyen & Sanner."""
+
+
 def signs(X: Any, y: Any, turned: int = 0) -> models.Monotone:
     """The signs of the weights of least squares, the first few of them turned round."""
     standard = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
@@ -44,12 +50,21 @@ def with_signs(X: Any, y: Any, turned: int = 0) -> models.Model:
     return models.Model(X, y, minimize=models.ZeroOne(), subject_to=signs(X, y, turned))
 
 
+def with_few(X: Any, y: Any, *constraints: models.Constraint) -> models.Model:
+    """Fewest errors under the constraints."""
+    return models.Model(X, y, minimize=models.ZeroOne(), subject_to=constraints)
+
+
 COMPOSITIONS: dict[str, Callable[[Any, Any], models.Model]] = {
     "Neyman-Pearson 5 %": lambda X, y: models.neyman_pearson(X, y, 0.05),
     "Neyman-Pearson 10 %": lambda X, y: models.neyman_pearson(X, y, 0.1),
     "signs": with_signs,
     "signs, one turned": lambda X, y: with_signs(X, y, turned=1),
     "signs and Neyman-Pearson 5 %": lambda X, y: models.neyman_pearson(X, y, 0.05).subject_to(signs(X, y)),
+    "one feature": lambda X, y: with_few(X, y, models.MaxFeatures(1)),
+    "two features": lambda X, y: with_few(X, y, models.MaxFeatures(2)),
+    "three features": lambda X, y: with_few(X, y, models.MaxFeatures(3)),
+    "whole weights": lambda X, y: with_few(X, y, models.IntegerCoefficients(5), models.MaxFeatures(5)),
 }
 """Name in the tables -> the problem on some data."""
 
@@ -59,6 +74,10 @@ RUNS: dict[str, dict[str, float]] = {
     "signs": {"liver_bupa": 300, "pima": 600},
     "signs, one turned": {"liver_bupa": 300},
     "signs and Neyman-Pearson 5 %": {"liver_bupa": 300},
+    "one feature": dict.fromkeys(SEVEN_SETS, 600),
+    "two features": dict.fromkeys(SEVEN_SETS, 600),
+    "three features": dict.fromkeys(SEVEN_SETS, 600),
+    "whole weights": dict.fromkeys(("liver_bupa", "breast_wisconsin", "heart_statlog", "pima"), 60),
 }
 """Composition -> data set -> time limit of `exact` in seconds."""
 

@@ -203,7 +203,7 @@ def weigh_more(content):
 
 
 def break_a_weight(content):
-    content["upper"]["w"][0] = float(0.5).hex()
+    content["upper"]["w"][0] = (0.5).hex()
 
 
 @pytest.mark.parametrize(
