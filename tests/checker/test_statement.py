@@ -82,7 +82,7 @@ def test_a_model_that_no_certificate_covers_is_rejected():
     assert "number of features" in check(certificate, few).reason
     whole = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(2)])
     assert "whole numbers" in check(certificate, whole).reason
-    hard = models.zero_one(X, y, subject_to=[models.HardMargin(outliers=0.1)])
+    hard = models.Model(X, y, minimize=models.ZeroOne(margin=1), subject_to=models.HardMargin(outliers=0.1))
     assert "do not cover" in check(certificate, hard).reason
     assert "0-1 loss" in check(certificate, models.Model(X, y, minimize=models.Hinge())).reason
     assert "Model" in check(certificate, models.zero_one(X, y).program()).reason
