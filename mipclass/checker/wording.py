@@ -16,7 +16,19 @@ from .arithmetic import rational, rationals
 from .problem import Row, StatedProblem, read_statement
 from .scope import relative_margin, scope_in_words
 
-_KNOWN = {"kind", "coefficient", "intercept", "limit", "margin", "costs", "limits", "rows", "max_features", "feature_cost", "whole"}
+_KNOWN = {
+    "kind",
+    "coefficient",
+    "intercept",
+    "limit",
+    "margin",
+    "costs",
+    "limits",
+    "rows",
+    "max_features",
+    "feature_cost",
+    "whole",
+}
 MOST_SHOWN = 5
 """Limits and rows that are spelled out in words; `as_dict` has all of them."""
 LONGEST = 200
