@@ -48,15 +48,15 @@ RECORDS = (
     Record("ice_voice", 19),
     Record("ice_blood", 108),
     Record("ice_sepsis", 56),
-    Record("ice_skin", 6890, quick=False),
-    Record("ice_ai4i", 251, quick=False),
+    Record("ice_skin", 6890),
+    Record("ice_ai4i", 251),
     Record("heart_statlog", 24, quick=False),
     Record("pima", 147, quick=False),
 )
 
 
-def load(name: str) -> tuple[Any, Any]:
-    """X and y of a record's data set."""
+def load(name: str, *, download: bool = True) -> tuple[Any, Any]:
+    """X and y of a record's data set, fetched from OpenML where it is not here and `download` allows it."""
     if name == "iris":
         from sklearn.datasets import load_iris
 
@@ -68,7 +68,7 @@ def load(name: str) -> tuple[Any, Any]:
             raise FileNotFoundError(f"{name}.npz is looked for in the folder MIPCLASS_DATA, which is not set")
         with np.load(Path(folder) / f"{name}.npz", allow_pickle=False) as stored:
             return stored["X"], stored["y"]
-    X, y = datasets.load(name)
+    X, y = datasets.load(name, download=download)
     return X, y
 
 
