@@ -125,8 +125,9 @@ def test_the_box_checker_pauses_without_losing_its_way(monkeypatch: pytest.Monke
     assert len(looks) > whole.nodes
 
 
-def test_what_a_stopped_search_has_proven_is_checked() -> None:
-    """A callback that ends a search half-way gets a bound that the checker accepts."""
+def test_what_a_stopped_search_has_proven_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A callback that ends a search half-way gets a bound that the checker accepts, given the time for it."""
+    monkeypatch.setattr("mipclass.solving.driver.CHECK_OVERRUN", 60.0)
     result = mipclass.solve(
         models.zero_one(*overlapping(300, 5)), "exact", callback=lambda event: not (event.bound or 0.0) >= 20.0
     )
