@@ -19,7 +19,7 @@ class StudyEntry(NamedTuple):
 STUDIES = {
     "compositions": StudyEntry(
         "benchmarks.studies.zero_one.compositions",
-        "Proofs of compositions: the 0-1 loss with limits on errors and signs of weights, `exact` beside HiGHS and SCIP.",
+        "Proofs of compositions: the 0-1 loss with limits on errors, signs, few features and whole weights, `exact` beside HiGHS and SCIP.",
     ),
     "general_solvers": StudyEntry(
         "benchmarks.studies.general.solvers",

@@ -26,7 +26,7 @@ from .statement import statement_of
 
 OTHERWISE = (
     "Use solver='auto' for other models: beside ZeroOne(margin=1) a penalty L2() is proven by 'directions' or 'subsystems', others go to a "
-    "MIP solver, whose bound has no certificate."
+    "MIP solver such as 'highs', whose bound has no certificate."
 )
 """Where a model goes that no proving method of this family takes."""
 

@@ -118,7 +118,7 @@ class Race:
                 # One turn is enough to see that a bound stays at zero.
                 is_early = turn <= (EARLY_TURNS * FIRST_TURN if prover.lower > 0 else FIRST_TURN)
                 share = turn if prover is lead or is_early else max(1, turn // BEHIND)
-                prover.advance(_for_a_while(share * LOOKS[prover.name], stop), self._tell)
+                prover.advance(_Turn(share * LOOKS[prover.name], stop), self._tell)
                 self._share()
                 if self._done() or stop() is not None:
                     break
@@ -152,13 +152,12 @@ class Race:
                 prover.offer(rule)
 
 
-def _for_a_while(looks: int, stop: Stop) -> Stop:
-    """A `stop` that also says yes after so many looks."""
-    left = looks
+class _Turn:
+    """A `stop` that also says yes after so many looks; `limit` is the `stop` within, whose looks do not count."""
 
-    def enough() -> object:
-        nonlocal left
-        left -= 1
-        return left < 0 or stop()
+    def __init__(self, looks: int, limit: Stop) -> None:
+        self._left, self.limit = looks, limit
 
-    return enough
+    def __call__(self) -> object:
+        self._left -= 1
+        return self._left < 0 or self.limit()

@@ -86,7 +86,7 @@ def test_limits_equal_enumeration_and_are_certified(seed, points, kinds, rate, o
     at_most=st.sampled_from([0.0, 0.2, 0.5]),
     solver=st.sampled_from(["exact", "iis"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_parity_equals_enumeration_and_is_certified(seed, points, rate, at_most, solver):
     """Errors help to keep parity; a rule that ties such a point does not count."""
     X, y, weights = tiny_instance(seed, points)

@@ -11,7 +11,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import mipclass
@@ -63,6 +63,9 @@ def least_on_lattice(X, y, weights, values, *, most, cost=0.0, margin=0, offset=
     rate=st.sampled_from([None, 0.0, 0.4]),
     signed=st.booleans(),
 )
+@example(
+    seed=180828, kind="gaussian", largest=1, most=2, cost=0.0, margin=0, offset=(True, True), rate=0.0, signed=False
+)  # a rule that is right by rounding alone
 @settings(max_examples=60, deadline=None)
 def test_whole_weights_equal_enumeration_and_are_certified(
     seed, kind, largest, most, cost, margin, offset, rate, signed

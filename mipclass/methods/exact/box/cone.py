@@ -42,13 +42,13 @@ class Cone:
     def over(self, data: ZeroOneData) -> Cone:
         """The cone in the units of prepared data, which keep every column."""
         scales = np.append(data.scales, 1.0)
-        return Cone(self.rows / scales, self.interior * scales)
+        return Cone(self.rows / scales, _near_one((self.interior * scales)[None, :])[0])
 
     def map(self, data: ZeroOneData) -> Array:
         """A map W = M V that reaches every rule, as far as points and rows tell rules apart."""
         if data.map.shape[1] == data.Z.shape[1]:
             return data.map
-        return whitening_of(np.vstack([data.Z, self.rows]), column_scales(data.Z))
+        return whitening_of(np.vstack([data.Z, _near_one(self.rows)]), column_scales(data.Z))
 
     def has(self, W: Array) -> bool:
         """Whether a rule keeps every row, exactly."""
@@ -99,7 +99,7 @@ class Cone:
     def beside(self, data: ZeroOneData) -> WeightedRows:
         """The points with the rows among them, for a heuristic search over rules inside the cone."""
         weights = np.full(len(self.rows), float(data.weights.sum()) + 1.0)
-        return _RowsInMap(np.vstack([data.Z, self.rows]), np.append(data.weights, weights), self.map(data))
+        return _RowsInMap(np.vstack([data.Z, _near_one(self.rows)]), np.append(data.weights, weights), self.map(data))
 
     def content(self, data: ZeroOneData, weights: Index) -> dict[str, Any]:
         """The cone as a certificate holds it: its interior rule over all features, and what a row, the last of these weights, weighs."""
@@ -116,6 +116,11 @@ class _RowsInMap(WeightedRows):
     def map(self) -> Array:
         """The whitening."""
         return self.whitening
+
+
+def _near_one(rows: Array) -> Array:
+    """Rows times powers of two, so that the largest entry of each lies between 1/2 and 1: squares of entries stay within range."""
+    return np.asarray(np.ldexp(rows, -np.frexp(np.abs(rows).max(axis=1))[1][:, None]))
 
 
 def whitening_of(Z: Array, scales: Array) -> Array:

@@ -13,6 +13,7 @@ rounded up, also to the next sum of some of the costs (`sums`). Dual values are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -24,6 +25,7 @@ from ..sums import Sums
 from .cover import CoverData
 from .master import Master, Relaxation
 from .multipliers import ExactSupports
+from .separator import Support
 
 SCALE_BITS, SUM_BITS = 30, 52
 """Multipliers have at most SCALE_BITS binary digits behind the point, fewer where all costs together would need more than
@@ -70,8 +72,13 @@ class LeafBounds:
         """The proof that costs are not negative."""
         return LeafProof(np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros(len(self.data.limits), np.int64), 0)
 
-    def better(self, known: LeafProof, relaxed: Relaxation, wrong: Called, right: Called) -> LeafProof:
-        """The proof that the LP's dual values give at a node, when its bound is higher than the known one; else the known."""
+    def better(
+        self, known: LeafProof, relaxed: Relaxation, wrong: Called, right: Called, stop: Callable[[], object]
+    ) -> LeafProof:
+        """The proof that the LP's dual values give at a node, when its bound is higher than the known one; else the known.
+
+        Subsystems that are not confirmed before `stop()` do not take part.
+        """
         if relaxed.value <= known.bound:
             return known
         factor = 1.0
@@ -87,11 +94,25 @@ class LeafBounds:
         mu = np.ceil(relaxed.limit_multipliers * factor * self.scale).astype(np.int64)
         proof = self.sealed(relaxed.supports, v, mu, wrong, right)
         if proof.bound > known.bound:
-            sound = np.array([self.exact(self.master.supports[s]) is not None for s in proof.supports], dtype=bool)
-            if not sound.all():
-                self.master.refuse(proof.supports[~sound])
-                proof = self.sealed(proof.supports[sound], proof.v[sound], proof.mu, wrong, right)
+            looked = self._look_at(proof.supports, stop)
+            sound = np.array([self.exact.known.get(support) is not None for support in looked], dtype=bool)
+            if len(sound) < len(proof.supports) or not sound.all():
+                self.master.refuse(proof.supports[: len(sound)][~sound])
+                kept = np.flatnonzero(sound)
+                proof = self.sealed(proof.supports[kept], proof.v[kept], proof.mu, wrong, right)
         return proof if proof.bound > known.bound else known
+
+    def _look_at(self, supports: Positions, stop: Callable[[], object]) -> list[Support]:
+        """The subsystems whose exact multipliers are known or were looked for before `stop()`, from the first on."""
+        looked: list[Support] = []
+        for number in supports:
+            support = self.master.supports[number]
+            if support not in self.exact.known:
+                if stop():
+                    break
+                self.exact(support)
+            looked.append(support)
+        return looked
 
     def _ray_gain(self, ray: Relaxation, wrong: Called) -> float:
         """What a ray adds to the bound per unit of its length."""

@@ -55,6 +55,12 @@ OPEN_TIE = 1e-6
 """Weight of the cover itself in the choice of the branching point: it breaks ties among whole entries."""
 
 
+def limits_of(stop: Stop) -> Stop:
+    """The limits within a turn of a race (`race`), none for another `stop`: a search that only pauses writes its proofs to the end."""
+    limit: Stop = getattr(stop, "limit", lambda: False)
+    return limit
+
+
 @dataclass(eq=False)
 class CoverNode:
     """A leaf or a branching of the tree. `children` are (point called wrong, point called right)."""
@@ -186,9 +192,9 @@ class IISSearch:
             relaxed = master.solve()
             if relaxed is None:
                 return False
-            self._record(node, relaxed)
+            self._record(node, relaxed, stop)
             if relaxed.cover is None:
-                return True
+                return not limits_of(stop)()  # a limit may have left too little of the proof
             if self._is_closed(node):
                 return True
             cover = relaxed.cover
@@ -223,7 +229,7 @@ class IISSearch:
         """All that cuts from the middle of the covers give at the root; False when stopped."""
 
         def enough(relaxed: Relaxation) -> bool:
-            self._record(self.root, relaxed)
+            self._record(self.root, relaxed, stop)
             if on_progress is not None:
                 on_progress()
             return self._is_closed(self.root)
@@ -259,6 +265,6 @@ class IISSearch:
         )
         return int(np.argmax(score)) if free.any() else -1
 
-    def _record(self, node: CoverNode, relaxed: Relaxation) -> None:
+    def _record(self, node: CoverNode, relaxed: Relaxation, stop: Stop) -> None:
         """Keep the LP's multipliers at the node when they prove more than what it has."""
-        node.proof = self.leaves.better(node.proof, relaxed, node.wrong, node.right)
+        node.proof = self.leaves.better(node.proof, relaxed, node.wrong, node.right, limits_of(stop))

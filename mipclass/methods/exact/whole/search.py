@@ -36,6 +36,9 @@ DESCENTS, FEWEST_DESCENTS, MOST_DESCENTS = 4e7, 4, 200
 CHUNK = 3e6
 """Points x features that are looked at between two looks at the clock: about 0.1 s."""
 
+SAME = 1e-9
+"""Fraction by which two sums of the same costs may differ through rounding."""
+
 SHARES = (Fraction(1, 2), Fraction(4, 5), Fraction(1))
 """Shares of the incumbent's cost that the passes prove."""
 
@@ -109,13 +112,15 @@ class WholeSearch:
     # -- rules --------------------------------------------------------------------------------------------------------
 
     def _offer(self, w: Index) -> Fraction | None:
-        """The cost of these weights with their best offset, which become the incumbent if it is less; None if they break the limits."""
+        """The cost of these weights with their best offset, which become the incumbent if it is less; None if they break the limits, or
+        if predictions in float64 have another cost: such a rule gets points right by rounding alone."""
         b = best_offset(self.form, self.problem, w)
         if b is None:
             return None
         rule = w.astype(np.float64), b
         loss = self.form.exact_loss(*rule)
-        if not keeps_limits(self.form, *rule):
+        counted = self.form.problem.recount({"w": rule[0], "b": np.asarray(b)})
+        if not keeps_limits(self.form, *rule) or abs(counted - float(loss)) > SAME * float(loss):
             return None
         if self.best is None or loss < self.best:
             self.best, self.rule = loss, rule
@@ -168,9 +173,14 @@ class WholeSearch:
             self.target = self._everything
             return None
         for share in SHARES if self.best is not None else SHARES[-1:]:
-            stopped = self._pass(share)
-            if stopped is not None:
-                return stopped
+            better = True
+            while better:
+                before = self.best
+                stopped = self._pass(share)
+                if stopped is not None:
+                    return stopped
+                # Rules that rounding hides may have lowered the bound before a better rule closed their boxes.
+                better = self.best != before and self.target < self._goal(share)
             if self.best is not None and self.best - self.bound <= Fraction(self.run.gap) * self.best:
                 break
         return None
