@@ -23,6 +23,9 @@ from .output import as_json, check_writable, exit_code, out, result_as_json
 TANGENT_SECONDS = 10.0
 """Seconds in which tangents of a smooth loss are collected before its outer approximation is written."""
 
+DEMO_JOBS = 2
+"""Processes that compile after the demo: most machines have as many cores."""
+
 EXPLAIN_SECONDS = 10.0
 """Seconds for the search for the rows behind an infeasible file."""
 ZERO = 1e-9
@@ -35,8 +38,14 @@ def demo(
     to: Annotated[Path, typer.Option(help="Where to write the model.")] = Path("demo.lp"),
     solver: SolverOption = "highs",
     as_json_: JsonOption = False,
+    compile_kernels: Annotated[
+        bool, typer.Option("--warm/--no-warm", help="Compile the kernels for the 0-1 loss at the end, once.")
+    ] = True,
 ) -> None:
-    """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file and the data as CSV."""
+    """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file and the data as CSV.
+
+    At the end the kernels for the 0-1 loss are compiled, which the next commands use; `mipclass warm` compiles all.
+    """
     from sklearn.datasets import load_iris
 
     from .. import models
@@ -72,6 +81,22 @@ def demo(
     problem.write(to)
     out.print(f"  model       written to {to} (names in {to.with_suffix('.names.json')})")
     out.print(f"  data        written to {data}, to go on with: mipclass fit {data} --target species")
+    if compile_kernels:
+        _compile_for_next_commands()
+
+
+def _compile_for_next_commands() -> None:
+    """Compile the kernels for the 0-1 loss, so that a first `fit` does not wait; Ctrl-C leaves that to it."""
+    from ..solving.warm import REHEARSALS
+    from .warm_command import compile_groups
+
+    print("compiling the kernels for the 0-1 loss, once (Ctrl-C: later)", file=sys.stderr)
+    try:
+        seconds = compile_groups([group for group in REHEARSALS if group.startswith("zero-one")], DEMO_JOBS)
+    except KeyboardInterrupt:
+        out.print("  kernels     compiled when a method is first called, or by: mipclass warm")
+        return
+    out.print(f"  kernels     for the 0-1 loss compiled in {seconds:.0f} s; for all methods: mipclass warm")
 
 
 def solvers(as_json_: JsonOption = False) -> None:

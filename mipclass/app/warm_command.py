@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -20,21 +21,29 @@ def warm(
     as_json_: JsonOption = False,
 ) -> None:
     """Compile the kernels of all methods, once for an installation, so that no later call waits for the compiler."""
-    from joblib import Parallel, delayed
-
     from ..solving.warm import REHEARSALS
-    from ..solving.warm import warm as compile_group
 
-    began = time.perf_counter()
     groups = list(REHEARSALS)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("compiling", total=len(groups))
-        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
-        for _ in parallel(delayed(compile_group)(group) for group in groups):
-            bar.advance(task)
-    folder, seconds = writable_root(), time.perf_counter() - began
+    seconds = compile_groups(groups, jobs)
+    folder = writable_root()
     if as_json_:
         print(json.dumps({"groups": groups, "folder": None if folder is None else str(folder), "seconds": seconds}))
         return
     where = "are not kept: no folder can be written" if folder is None else f"are kept in {folder}"
     out.print(f"the kernels of {len(groups)} groups of methods {where} ({seconds:.0f} s)")
+
+
+def compile_groups(groups: Iterable[str], jobs: int) -> float:
+    """Compile these groups of methods in so many processes, with a progress bar on stderr; the seconds that it took."""
+    from joblib import Parallel, delayed
+
+    from ..solving.warm import warm as compile_group
+
+    began = time.perf_counter()
+    groups = list(groups)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling", total=len(groups))
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        for _ in parallel(delayed(compile_group)(group) for group in groups):
+            bar.advance(task)
+    return time.perf_counter() - began

@@ -58,7 +58,7 @@ def table(tmp_path: Path) -> Path:
 def test_demo_proves_and_writes(tmp_path: Path) -> None:
     """In a process of its own, as a person starts it."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "mipclass", "demo"]
+    command = [sys.executable, "-m", "mipclass", "demo", "--no-warm"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert "optimal (proven)" in done.stdout
@@ -67,6 +67,31 @@ def test_demo_proves_and_writes(tmp_path: Path) -> None:
     assert "Subject To" in (tmp_path / "demo.lp").read_text()
     rows = (tmp_path / "demo.csv").read_text().splitlines()
     assert (len(rows), rows[0].split(",")[-1], rows[-1].split(",")[-1]) == (101, "species", "virginica")
+
+
+def test_demo_compiles_what_comes_next(mipclass: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def compiled(groups: list[str], jobs: int) -> float:
+        asked.extend(groups)
+        return 1.0
+
+    monkeypatch.setattr("mipclass.app.warm_command.compile_groups", compiled)
+    done = mipclass("demo")
+    assert done.returncode == 0
+    assert asked
+    assert all(group.startswith("zero-one loss") for group in asked)
+    assert "mipclass warm" in done.stdout
+
+
+def test_demo_may_be_interrupted_while_it_compiles(mipclass: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(groups: list[str], jobs: int) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mipclass.app.warm_command.compile_groups", interrupted)
+    done = mipclass("demo")
+    assert done.returncode == 0
+    assert "first called" in done.stdout
 
 
 def test_export_then_solve(mipclass: Call, table: Path, tmp_path: Path) -> None:
