@@ -54,7 +54,6 @@ class Backend(ABC):
     options : option name -> Option; anything else is refused.
     hooks : which Hooks it honours.
     without_presolve : the options that switch its presolve off, empty where there are none; see second_look.
-    hears_limits : whether it looks at the clock and hears Ctrl-C within its longest step; see solving.own_process.
     """
 
     name: ClassVar[str]
@@ -66,7 +65,6 @@ class Backend(ABC):
     options: ClassVar[Options] = {}
     hooks: ClassVar[frozenset[str]] = frozenset()
     without_presolve: ClassVar[Mapping[str, Any]] = {}
-    hears_limits: ClassVar[bool] = True
 
     @classmethod
     def is_installed(cls) -> bool:
@@ -79,6 +77,10 @@ class Backend(ABC):
             return version(self.distribution)
         except PackageNotFoundError:
             return "unknown"
+
+    def hears(self, program: Program) -> bool:
+        """Whether it looks at the clock and hears Ctrl-C within its longest step on such a program; see solving.own_process."""
+        return True
 
     @abstractmethod
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:

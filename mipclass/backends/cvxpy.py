@@ -144,10 +144,13 @@ class CvxpyBackend(Backend):
     features: ClassVar[frozenset[Feature]] = _CONTINUOUS
     module: ClassVar[str] = "cvxpy"
     distribution: ClassVar[str] = "cvxpy"
-    hears_limits: ClassVar[bool] = False
     options: ClassVar[Options] = {
         "cvxpy": Option({}, "keyword arguments passed to Problem.solve as they are"),
     }
+
+    def hears(self, program: Program) -> bool:
+        """No: the solver behind CVXPY hears nothing before it returns."""
+        return False
 
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`; CVXPY takes full starts only."""

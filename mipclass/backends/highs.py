@@ -42,6 +42,10 @@ class HighsBackend(Backend):
         "highs": Option({}, "options passed to HiGHS as they are, by HiGHS's own names"),
     }
 
+    def hears(self, program: Program) -> bool:
+        """Not during a QP, which its active-set method solves in one step."""
+        return program.Q is None or program.is_integer
+
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`."""
         solve = solve_miqp if program.kind is Feature.MIQP else solve_directly

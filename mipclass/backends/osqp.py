@@ -56,12 +56,15 @@ class OsqpBackend(Backend):
     features: ClassVar[frozenset[Feature]] = frozenset({Feature.QP})
     module: ClassVar[str] = "osqp"
     distribution: ClassVar[str] = "osqp"
-    hears_limits: ClassVar[bool] = False
     promise: ClassVar[str] = "proven to 1e-6: polished, residuals recomputed; a rough answer is never called solved"
     options: ClassVar[Options] = {
         "iteration_limit": Option(ITERATIONS, "most ADMM iterations", number(1, integer=True)),
         "osqp": Option({}, "settings passed to OSQP as they are, by OSQP's own names"),
     }
+
+    def hears(self, program: Program) -> bool:
+        """No: a factorisation is one step."""
+        return False
 
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`; columns that the start leaves open begin at 0."""

@@ -43,13 +43,16 @@ class PiqpBackend(Backend):
     module: ClassVar[str] = "piqp"
     distribution: ClassVar[str] = "piqp"
     extra: ClassVar[str | None] = "piqp"
-    hears_limits: ClassVar[bool] = False
     promise: ClassVar[str] = "proven to 1e-6: residuals recomputed from the program"
     options: ClassVar[Options] = {
         "iteration_limit": Option(ITERATIONS, "most interior-point iterations", number(1, integer=True)),
         "linear_algebra": Option("choose", "which factorisation", one_of("choose", "dense", "sparse")),
         "piqp": Option({}, "settings passed to PIQP as they are, by PIQP's own names"),
     }
+
+    def hears(self, program: Program) -> bool:
+        """No: a factorisation is one step."""
+        return False
 
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`; an interior-point method has no use for a start."""

@@ -157,10 +157,13 @@ class PyomoBackend(Backend):
     features: ClassVar[frozenset[Feature]] = _LINEAR
     module: ClassVar[str] = "pyomo"
     distribution: ClassVar[str] = "pyomo"
-    hears_limits: ClassVar[bool] = False
     options: ClassVar[Options] = {
         "pyomo": Option({}, "the solver's own options, passed on as they are"),
     }
+
+    def hears(self, program: Program) -> bool:
+        """No: the solver behind Pyomo hears nothing before it returns."""
+        return False
 
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`; the start is left out, since few of Pyomo's solvers take one."""

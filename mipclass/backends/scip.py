@@ -68,6 +68,10 @@ class ScipBackend(Backend):
         "scip": Option({}, "parameters passed to SCIP as they are, by SCIP's own names"),
     }
 
+    def hears(self, program: Program) -> bool:
+        """Not during an LP or QP: SCIP listens between the nodes of its tree."""
+        return program.is_integer
+
     def solve(self, program: Program, run: Run, start: Array | None = None) -> Solution:
         """See `Backend.solve`."""
         from .scip_hooks import attach

@@ -32,9 +32,12 @@ def limited(time_limit: float | None) -> Iterator[Run]:
         yield run
 
 
-def as_part_of(result: Result, others: Iterator[Result] | list[Result]) -> Result:
-    """The result of a fit that made other solves too: when one of them was cut short, the fit was, whatever this solve claims."""
-    cut = next((other.status for other in others if other.status in CUT_SHORT), None)
+def as_part_of(result: Result, others: Iterator[Result] | list[Result], stopped: Status | None = None) -> Result:
+    """The result of a fit that made other solves too: when one of them was cut short, the fit was, whatever this solve claims.
+
+    stopped : why solves that were meant to follow were not made, if that is so.
+    """
+    cut = next((other.status for other in others if other.status in CUT_SHORT), stopped)
     if cut is None or result.status in CUT_SHORT:
         return result
     return replace(result, status=cut, claim="heuristic" if result.values else result.claim)

@@ -18,7 +18,7 @@ from ..methods.robust_svm.solution_path import OutlierPath
 from ..modelling.model import Model
 from ..models.robust_svm import check_C, robust_svm
 from ..models.rules import Kernel
-from ..protocol.result import Result
+from ..protocol.result import Result, Status
 from ..protocol.run import Run
 from ..solving.driver import solve_within
 from .base import BinaryClassifier, as_part_of, limited
@@ -142,11 +142,12 @@ class OutlierPathSVC(BinaryClassifier):
                 value, cost, training = self._choose(X, y, weights, order, costs, seed, run)
             else:
                 value, cost = float(self.selection), costs[0]
-            if self._tried and run.stop() is not None:
+            stopped = run.stop() if self._tried else None
+            if stopped is not None:
                 last = self._tried[-1]  # where the limit or the interruption left the path
             else:
                 last = self._solve(X, y, weights, training, value, cost, run, 1)
-            self._adopt(X, last)
+            self._adopt(X, last, stopped)
         del self._tried
         return self
 
@@ -227,10 +228,10 @@ class OutlierPathSVC(BinaryClassifier):
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
-    def _adopt(self, X: Any, fitted: PathFit) -> None:
-        """Set the fitted attributes from the last path."""
+    def _adopt(self, X: Any, fitted: PathFit, stopped: Status | None) -> None:
+        """Set the fitted attributes from the last path; `stopped` says why no more were made, where some were left."""
         model, result, rows = fitted.model, fitted.result, fitted.rows
-        self.result_ = as_part_of(result, [other.result for other in self._tried])
+        self.result_ = as_part_of(result, [other.result for other in self._tried], stopped)
         self.path_: OutlierPath = fitted.path
         self.C_ = fitted.cost
         self.theta_, self.s_ = float(self.path_.theta[-1]), float(self.path_.s[-1])

@@ -106,7 +106,8 @@ class ZeroOneClassifier(LinearClassifier):
         results = self._solve_all(problem, [int(seed) for seed in seeds], run)
         self.result_ = best_of(results)
         if self.result_.claim != "proven":
-            self.result_ = as_part_of(self.result_, results)
+            stopped = run.stop() or Status.TIME_LIMIT if len(results) < len(seeds) else None
+            self.result_ = as_part_of(self.result_, results, stopped)
         if not self.result_.values:
             raise InvalidInputError(self._nothing_found())
         self._set_rule(self.result_.values)

@@ -1,7 +1,7 @@
 """A solver that cannot be interrupted, in a process that can.
 
 OSQP, PIQP and the solvers behind CVXPY and Pyomo look at no clock during a factorisation, and hear Ctrl-C only when they return:
-one factorisation of a dense QP of 4000 columns takes OSQP a minute. Where a program is large enough for such a step to be long,
+one factorisation of a dense QP of 4000 columns takes OSQP a minute. HiGHS hears nothing during a QP, SCIP nothing during an LP. Where a program is large enough for such a step to be long,
 the solver works in a process of its own: its reports arrive here, and it is ended when the limit is over. The process is started
 by joblib's loky, which needs no guard around the caller's main module and no fork.
 """
@@ -47,7 +47,7 @@ may take at most."""
 
 def solution_of(program: Program, backend: Backend, run: Run, start: Array | None) -> Solution:
     """What the backend says of the program (`answered`), here or in a process of its own."""
-    if backend.hears_limits or not has_long_steps(program) or run.options.get("hooks") is not None:
+    if backend.hears(program) or not has_long_steps(program) or run.options.get("hooks") is not None:
         return answered(program, backend, run, start)
     found = in_own_process(Answering(program, backend.name, start), run)
     return found if isinstance(found, Solution) else _unfinished(found)

@@ -43,14 +43,14 @@ def overlapping(n: int, d: int, *, seed: int = 0) -> tuple[NDArray[np.float64], 
     return X, np.where(rng.random(n) < 0.2, 1 - y, y)
 
 
-def separated(n: int, d: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def separated(n: int, d: int, *, flipped: float = 0.01) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Two normal classes that a narrow slab separates, but for one point in a hundred."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     scores = X @ rng.normal(size=d)
     kept = np.abs(scores) > 1e-3
     X, y = X[kept], (scores[kept] > 0).astype(np.int64)
-    return X, np.where(rng.random(len(y)) < 0.01, 1 - y, y)
+    return X, np.where(rng.random(len(y)) < flipped, 1 - y, y)
 
 
 class EveryChoice(Rules):
@@ -131,7 +131,7 @@ METHODS: Mapping[str, Work] = {
     "cccp, 2000 x 10, RBF": _model(
         lambda: models.robust_svm(*overlapping(2_000, 10), 1.0, 0.0, 0.0, kernel=models.Kernel("rbf", 0.1)), "cccp"
     ),
-    "gilbert, 200000 x 50": _model(lambda: models.outlier_svm(*separated(200_000, 50), 0.0), "gilbert"),
+    "gilbert, 200000 x 50": _model(lambda: models.outlier_svm(*separated(200_000, 50, flipped=0.0), 0.0), "gilbert"),
     "rgd-tree, 200000 x 50": _model(
         lambda: models.outlier_svm(*separated(200_000, 50), 0.02), "rgd-tree", options={"restarts": 100}
     ),
