@@ -21,7 +21,7 @@ from ....arrays import Array
 from ....certificates.certificate import fraction
 from ....protocol.result import Outcome, Status
 from ....protocol.run import Run
-from ..answer import CLOSED, answer
+from ..answer import CLOSED, answer, stopper
 from ..form import ProofForm
 from ..plain import BOX_ALONE
 from ..sums import Sums
@@ -89,6 +89,7 @@ class FewSearch:
         self._rule: tuple[int, Array] | None = None  # set of features, (w, b) over them
         self._sums = Sums(form.costs.whole.tolist())
         self.nodes = 0
+        self._stop = stopper(run, lambda: self.nodes)
         self.bound = Fraction(0)
         self.proofs: dict[int, SupportAnswer] = {}  # of the pass that proved `bound`
         self._known: dict[int, SupportAnswer] = {}  # set of features -> the best that is known about it
@@ -235,11 +236,6 @@ class FewSearch:
         limit = self.run.options.get("node_limit")
         left = None if limit is None else max(1, limit - self.nodes)
         return self.run.inner(node_limit=left, local_steps=min(LOCAL_STEPS, self.run.options.get("local_steps", 0)))
-
-    def _stop(self) -> Status | None:
-        limit = self.run.options.get("node_limit")
-        status = self.run.stop()
-        return Status.NODE_LIMIT if status is None and limit is not None and self.nodes >= limit else status
 
     def _tell(self) -> None:
         best = None if self.best is None else float(self.best)

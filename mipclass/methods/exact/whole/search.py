@@ -19,7 +19,7 @@ from ....certificates.certificate import fraction, pack
 from ....protocol.result import Outcome, Status
 from ....protocol.run import Run
 from ...base import Refusal
-from ..answer import answer
+from ..answer import answer, stopper
 from ..form import ProofForm
 from .offsets import best_offset, keeps_limits, least_loss
 from .problem import WholeProblem, whole_problem
@@ -95,6 +95,7 @@ class WholeSearch:
         self.best: Fraction | None = None
         self.rule: tuple[NDArray[np.float64], float] | None = None
         self.nodes = 0
+        self._stop = stopper(run, lambda: self.nodes)
         self.target, self.ops = 0, np.zeros(1, dtype=np.uint8)  # the empty proof: costs are not negative
         rows = problem.rows
         n, d = rows.signed.shape
@@ -228,11 +229,6 @@ class WholeSearch:
         self.target, self.ops = min(goal, least), ops[: state[1]].copy()
         self._tell()
         return None
-
-    def _stop(self) -> Status | None:
-        limit = self.run.options.get("node_limit")
-        status = self.run.stop()
-        return Status.NODE_LIMIT if status is None and limit is not None and self.nodes >= limit else status
 
     def _tell(self) -> None:
         best = None if self.best is None else float(self.best)
