@@ -166,7 +166,7 @@ def _read_arrays(path: Path, document: dict[str, Any]) -> Mapping[str, NDArray[A
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
-    except Exception as err:
+    except Exception as err:  # a damaged archive raises errors of zipfile, zlib, struct, NumPy and others
         raise ReadError(f"{name} cannot be read: {err}") from err
 
 

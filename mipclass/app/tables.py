@@ -160,7 +160,7 @@ def _parquet_columns(path: Path) -> dict[str, list[Any]]:
         raise ReadError("reading Parquet needs pandas with pyarrow: pip install pandas pyarrow.") from err
     try:
         frame = pd.read_parquet(path)
-    except Exception as err:
+    except Exception as err:  # each of the engines behind pandas has errors of its own
         raise ReadError(f"{path.name} cannot be read as Parquet: {err}") from err
     return {str(name): frame[name].tolist() for name in frame.columns}
 

@@ -194,7 +194,7 @@ def _evaluated(component: Any, evaluate: Callable[[], Found]) -> Found:
         return evaluate()
     except MipclassError:
         raise
-    except Exception as err:
+    except Exception as err:  # a user's rule may raise anything
         raise InvalidInputError(
             f"Pyomo cannot evaluate {component.name!r}: {type(err).__name__}: {' '.join(str(err).split())} "
             f"Give every parameter and fixed variable a value, or rewrite the expression."

@@ -49,6 +49,10 @@ class Wait:
                 self._timer.cancel()
                 self._timer = None
 
+    def hush(self) -> None:
+        """Somebody else tells the user that this process compiles."""
+        self._announced = True
+
     def announce(self) -> None:
         """Tell the user, once in a process."""
         if not self._announced:

@@ -9,6 +9,7 @@ by joblib's loky, which needs no guard around the caller's main module and no fo
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import time
 from collections.abc import Callable
@@ -120,8 +121,9 @@ def in_own_process(task: Callable[[Run], Any], run: Run) -> Any:
 
 
 def _wait(connection: Any, run: Run) -> Any:
+    """The task's answer, or the limit that ended it, which is looked at after every message: reports may come without a pause."""
     while True:
-        while connection.poll(POLL_SECONDS):
+        if connection.poll(POLL_SECONDS):
             what, content = connection.recv()
             if what == "answer":
                 return content
@@ -162,10 +164,19 @@ def _work(connection: Any, task: Callable[[Run], Any], limits: dict[str, Any], u
         connection.send(("answer", task(Run(time_limit=left, callback=tell, **limits))))
     except BrokenPipeError:
         pass  # the caller has gone; nobody is left to tell
-    except Exception as error:
-        connection.send(("error", error))
+    except Exception as error:  # it is raised where the caller can see it
+        connection.send(("error", _sendable(error)))
     finally:
         connection.close()
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or its words where it cannot be sent to another process."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever its class does when it is copied
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _unfinished(status: Status) -> Solution:

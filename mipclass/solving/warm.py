@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Index
+from ..kernels.waiting import WAIT
 from ..modelling.model import Model
 from ..models.coefficient_constraints import IntegerCoefficients
 from ..models.false_positive import tau_fpl, tau_fpl_kernel
@@ -89,6 +90,10 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
 
 
 def warm(group: str) -> None:
-    """Compile the kernels of one group of REHEARSALS; kernels that are kept from before are only loaded."""
+    """Compile the kernels of one group of REHEARSALS; kernels that are kept from before are only loaded.
+
+    The caller tells the user what is going on, for instance by a progress bar.
+    """
+    WAIT.hush()
     for solver, problem, options in REHEARSALS[group]:
         solve(problem(), solver, options=options)

@@ -26,13 +26,11 @@ from benchmarks.studies.general.time_limits import (
 from mipclass import OutlierPathSVC, models
 from mipclass.checker import UnfinishedError, check
 from mipclass.kernels.waiting import WAIT
+from mipclass.solving.own_process import GRACE
 from mipclass.solving.registry import METHODS as REGISTERED
 
 ASKED = 3.0
 """Seconds that each call is allowed."""
-
-INSTANT = 0.05
-"""Seconds within which a call may end by itself at the very moment of Ctrl-C."""
 
 FINITE = {"topk"}
 """Methods that end after one pass over sorted data: there is nothing to interrupt."""
@@ -58,6 +56,7 @@ def test_a_time_limit_is_kept(what: str) -> None:
     found = asked_and_taken(what, ASKED)
     print(f"{what}: {found}")
     assert found["seconds"] <= ASKED + overrun(ASKED)
+    assert found["status"] != "optimal" or found["seconds"] <= ASKED + GRACE
     assert found["status"] == "optimal" or found["claim"] in ("heuristic", "none")
 
 
@@ -76,7 +75,7 @@ def test_ctrl_c_returns_what_was_found(what: str) -> None:
         timer.cancel()
     taken = time.perf_counter() - began - (WAIT.seconds() - compiled)
     print(f"{what}: {taken:.2f} s, {result.status}, {result.claim}")
-    assert result.status == "interrupted" or taken < 1.0 + INSTANT
+    assert result.status == "interrupted" or taken < 1.0
     assert result.status == "optimal" or result.claim in ("heuristic", "none")
     assert taken <= 1.0 + overrun(1.0)
 

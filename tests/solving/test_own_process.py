@@ -36,6 +36,24 @@ def failing(run: Run) -> None:
     raise mipclass.errors.OptionError("an option is wrong.")
 
 
+class LocalError(Exception):
+    """Cannot be made again from its arguments, as errors of other packages."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"{what}: {why}")
+
+
+def failing_locally(run: Run) -> None:
+    """Raises what no other process can read."""
+    raise LocalError("matrix", "singular")
+
+
+def chattering(run: Run) -> None:
+    """Reports without a pause and without an end."""
+    while True:
+        run.report(iterations=1)
+
+
 def dying(run: Run) -> None:
     """Ends without a word, as a process does that the system kills for want of memory."""
     os._exit(1)
@@ -66,6 +84,15 @@ def test_answers_and_reports_arrive() -> None:
 def test_errors_are_raised_here() -> None:
     with pytest.raises(mipclass.errors.OptionError, match="an option is wrong"):
         own_process.in_own_process(failing, Run())
+
+
+def test_an_error_that_cannot_be_sent_arrives_in_words() -> None:
+    with pytest.raises(RuntimeError, match="LocalError: matrix: singular"):
+        own_process.in_own_process(failing_locally, Run())
+
+
+def test_a_task_that_reports_without_end_is_ended() -> None:
+    assert own_process.in_own_process(chattering, Run(time_limit=0.5)) is Status.TIME_LIMIT
 
 
 def test_a_process_that_dies_is_told() -> None:

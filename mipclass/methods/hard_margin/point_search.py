@@ -117,7 +117,8 @@ class PointSearch:
     def _make_room(self) -> None:
         """Double the stack or the pool when the next nodes may not fit."""
         if self._top + 4 * (self.d + 2) > len(self._stack[0]):
-            self._stack = tuple(_doubled(part) for part in self._stack)  # type: ignore[assignment]
+            states, before, paids, known = self._stack
+            self._stack = (_doubled(states), _doubled(before), _doubled(paids), _doubled(known))
         members, weights, used = self._pool
         if used[0] + 2 * self.n > len(members):
             self._pool = (_doubled(members), _doubled(weights), used)

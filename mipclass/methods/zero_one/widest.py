@@ -21,15 +21,20 @@ FEW_ROWS = 2_000
 def _widest_rule(Z: Array, M: Array, run: Run | None) -> Array | None:
     """W = M V with the largest least margin over unit rows of Z M, V in the unit cube; None when it is not positive, or when the
     run's time is up first."""
-    from ...backends.linear_session import LinearSession
-    from ...modelling.program import Program
-
     if not len(Z):
         return np.asarray(M @ np.ones(M.shape[1]))
     if run is not None and run.stop() is not None:
         return None
     Q = Z @ M
-    Q = Q / np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), np.finfo(float).tiny)
+    V = deepest_point(Q / np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), np.finfo(float).tiny), run)
+    return None if V is None else np.asarray(M @ V)
+
+
+def deepest_point(Q: Array, run: Run | None) -> Array | None:
+    """V in the unit cube with the largest least q_i.V; None when that is not positive, or when the run's time is up first."""
+    from ...backends.linear_session import LinearSession
+    from ...modelling.program import Program
+
     n, r = Q.shape
     lp = Program(
         c=np.append(np.zeros(r), -1.0),
@@ -41,10 +46,8 @@ def _widest_rule(Z: Array, M: Array, run: Run | None) -> Array | None:
         integer=np.zeros(r + 1, dtype=np.bool_),
         name="widest rule",
     )
-    answer = LinearSession(lp, presolve="off" if len(Z) <= FEW_ROWS else "choose").solve(run)
-    if answer.x is None or answer.x[-1] <= 0:
-        return None
-    return np.asarray(M @ answer.x[:-1])
+    answer = LinearSession(lp, presolve="off" if n <= FEW_ROWS else "choose").solve(run)
+    return None if answer.x is None or answer.x[-1] <= 0 else np.asarray(answer.x[:-1])
 
 
 def separating_rule(data: ZeroOneData, run: Run | None = None) -> Array | None:

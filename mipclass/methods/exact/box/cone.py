@@ -13,12 +13,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ....arrays import Array, Index
 from ....certificates.certificate import Statement, floats
 from ...zero_one.prepared import RANK_TOLERANCE, WeightedRows, ZeroOneData, whitening
 from ...zero_one.scope import column_scales
+from ...zero_one.widest import deepest_point
 from ..rational import exactly_at_least, surely_positive
 from .lemmas import Walls
 
@@ -144,23 +144,8 @@ def cone_of(statement: Statement) -> Cone | None:
 
 
 def _interior(rows: Array) -> Array | None:
-    """The W with the largest least a.W over rows of length one, |W_j| <= 1, by a linear program; None when that is not positive."""
-    from ....backends.linear_session import LinearSession
-    from ....modelling.program import Program
-
+    """The W with the largest least a.W over rows of length one, |W_j| <= 1; None when that is not positive."""
     lengths = np.linalg.norm(rows, axis=1)
     if not ((lengths > 0) & np.isfinite(lengths)).all():
         return None
-    count, width = rows.shape
-    lp = Program(
-        c=np.append(np.zeros(width), -1.0),
-        A=sp.csr_array(np.column_stack([rows / lengths[:, None], -np.ones(count)])),
-        row_lower=np.zeros(count),
-        row_upper=np.full(count, np.inf),
-        lower=np.append(-np.ones(width), -np.inf),
-        upper=np.ones(width + 1),
-        integer=np.zeros(width + 1, dtype=np.bool_),
-        name="interior of a cone",
-    )
-    answer = LinearSession(lp, presolve="off").solve(None)
-    return None if answer.x is None or answer.x[-1] <= 0 else np.asarray(answer.x[:-1])
+    return deepest_point(rows / lengths[:, None], None)
