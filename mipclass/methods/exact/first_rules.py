@@ -13,6 +13,7 @@ import numpy as np
 from ...arrays import Array
 from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData, prepare
+from ..zero_one.starts import least_squares_rule
 from .box.cone import Cone
 from .form import ProofForm
 
@@ -43,15 +44,26 @@ def _affordable(size: int) -> int:
     return int(MOST_WORK / max(1, size))
 
 
-def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None) -> Array:
-    """A good rule of the plain problem over all features: the caller's or least squares, improved by local and swap search; inside the
-    cone, if one is given."""
+def initial_rule(data: ZeroOneData, run: Run) -> Array:
+    """The caller's rule, unless it is zero, or the one of least squares, over the kept columns."""
+    given = _given_rule(data, run)
+    return given if given is not None and np.any(given) else least_squares_rule(data.Z, data.weights)
+
+
+def _given_rule(data: ZeroOneData, run: Run) -> Array | None:
+    """The rule that the caller gave, over the kept columns; None without one."""
+    if run.warm_start is None or "w" not in run.warm_start:
+        return None
+    return data.restricted(np.append(run.warm_start["w"], run.warm_start.get("b", 0.0)))
+
+
+def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None, start: Array | None = None) -> Array:
+    """A good rule of the plain problem over all features: `start`, the caller's or least squares, improved by local and swap search;
+    inside the cone, if one is given."""
     from ..zero_one.csa import swap_search
     from ..zero_one.local import local_search
 
-    start = None
-    if run.warm_start is not None and "w" in run.warm_start:
-        start = data.restricted(np.append(run.warm_start["w"], run.warm_start.get("b", 0.0)))
+    start = _given_rule(data, run) if start is None else data.restricted(start)
     steps = min(int(run.options.get("local_steps", 0)), max(FEWEST_STEPS, _affordable(data.Z.size)))
 
     def tell(W: Array, cost: float, done: int) -> None:

@@ -1,4 +1,8 @@
-"""The plain 0-1 loss proven: separability first, then a good rule, then a race of provers."""
+"""The plain 0-1 loss proven: separability first, then a good rule, then a race of provers.
+
+On small data the good rule is the one of `quick` at first. The searches that `first_rule` would compile are called when the race has
+not ended after a while, and the provers then go on with what they find.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,11 @@ from ..zero_one.prepared import ZeroOneData
 from ..zero_one.widest import separating_rule
 from .answer import answer
 from .box.search import MAX_RANK
-from .first_rules import first_rule
+from .first_rules import first_rule, initial_rule
 from .form import ProofForm
 from .provers import BoxProver, IISProver, Prover, trivial_lower
-from .race import Purpose, Race
+from .quick import is_small, quick_rule
+from .race import UNLIMITED, Purpose, Race
 from .rational import StoppedError
 from .remote import RemoteIIS
 
@@ -27,6 +32,9 @@ BOX_ALONE = 8
 
 SMALL_LOSS = 20
 """Loss, as a number of errors of average weight, up to which infeasible subsystems may prove it sooner than boxes, whatever the number of features."""
+
+SHORT_RACE = 60
+"""Looks at the clock (`race.LOOKS`) of the provers on small data before the compiled searches are called: a few seconds, less than compiling them takes."""
 
 BOX_AT_MOST = 9
 """Features beyond which boxes take longer than most callers can wait: their number grows exponentially."""
@@ -78,7 +86,10 @@ def plain_proof(
             W = form.cone.interior
         if form.cone is None or form.cone.has(W):
             return PlainProof(form.finished_rule(data, W, run), trivial_lower(data), None, 0, {})
-    if start is None:
+    waits = start is None and form.cone is None and is_small(data) and run.options.get("local_steps", 0) > 0
+    if waits:
+        start = np.append(*data.rule(quick_rule(data, initial_rule(data, run), run.seed)))
+    elif start is None:
         start = first_rule(data, run, form.cone)
     if names is None:
         cost = data.masses.sum(data.Z @ data.restricted(start) <= 0)
@@ -92,7 +103,7 @@ def plain_proof(
         finer = data.finer_for(data.restricted(start))
         data = data if finer is None else finer
         try:
-            race, lead, stopped = _raced(form, run, names, data, start, purpose)
+            race, lead, stopped = _raced(form, run, names, data, start, purpose, waits)
         except StoppedError:
             rule = form.finished_rule(data, start, run)
             return PlainProof(rule, trivial_lower(data), run.stop(), nodes, {})
@@ -117,10 +128,17 @@ def _has_boxes(form: ProofForm, data: ZeroOneData) -> bool:
 
 
 def _raced(
-    form: ProofForm, run: Run, names: Sequence[str], data: ZeroOneData, start: Array, purpose: Purpose | None
+    form: ProofForm,
+    run: Run,
+    names: Sequence[str],
+    data: ZeroOneData,
+    start: Array,
+    purpose: Purpose | None,
+    waits: bool,
 ) -> tuple[Race, Prover, Status | None]:
     """The race of the named provers from a rule, the prover with the best proof, and why they were stopped, if they were.
 
+    waits : a better rule than `start` is looked for when the provers are not done after a while.
     StoppedError when the run has to stop before they are set up.
     """
     if run.stop() is not None:
@@ -141,7 +159,10 @@ def _raced(
             prover.offer(form.cone.interior)
     race = Race(data, run, provers, remote, purpose)
     try:
-        stopped = race.run_all()
+        stopped = race.run_all(SHORT_RACE if waits else UNLIMITED)
+        if waits and stopped is None and not race.is_done():
+            race.offer(first_rule(data, run, start=race.best_rule()))
+            stopped = race.run_all()
         return race, race.leader(), stopped
     finally:
         if remote is not None:

@@ -99,16 +99,21 @@ class Race:
         """A whole number of units as a loss of the user's problem, constant included."""
         return float(self.data.constant + self.data.proof_counts.unit * value)
 
-    def run_all(self) -> Status | None:
-        """Until the bound meets the incumbent or a limit; the limit that stopped it, if one did."""
+    def offer(self, rule: Array) -> None:
+        """A rule over all features for every prover that has a worse one."""
+        for prover in self.provers:
+            prover.offer(rule)
+
+    def run_all(self, looks: int = UNLIMITED) -> Status | None:
+        """Until the bound meets the incumbent or a limit, or turns of so many looks at the clock are over; the limit that stopped it, if one did."""
         before = 0 if self.purpose is None else self.purpose.nodes
         stop = stopper(self.run, lambda: before + self.nodes, self._poll_and_done)
         self._tell()
         turn = FIRST_TURN
-        while not self._done():
+        while looks > 0 and not self.is_done():
             status = stop()
             if status is not None:
-                return status
+                return None if status is Status.OPTIMAL else status
             alive = [prover for prover in self.provers if not prover.exhausted]
             if not alive:
                 return Status.NUMERICAL_ERROR
@@ -117,10 +122,11 @@ class Race:
             for prover in here:
                 # One turn is enough to see that a bound stays at zero.
                 is_early = turn <= (EARLY_TURNS * FIRST_TURN if prover.lower > 0 else FIRST_TURN)
-                share = turn if prover is lead or is_early else max(1, turn // BEHIND)
+                share = min(looks, turn if prover is lead or is_early else max(1, turn // BEHIND))
                 prover.advance(_Turn(share * LOOKS[prover.name], stop), self._tell)
                 self._share()
-                if self._done() or stop() is not None:
+                looks -= share
+                if looks <= 0 or self.is_done() or stop() is not None:
                     break
             turn = int(turn * TURN_GROWTH) if len(here) > 1 else UNLIMITED
         return None
@@ -131,7 +137,8 @@ class Race:
             return
         self.run.report(objective=self.cost(self.best), bound=self.cost(self.lower), nodes=self.nodes)
 
-    def _done(self) -> bool:
+    def is_done(self) -> bool:
+        """Whether the bound meets the incumbent, or the race's purpose is fulfilled."""
         if self.purpose is not None:
             return self.best - self.lower <= closed_within(self.best) or self.purpose.fulfilled(self)
         return self.best - self.lower <= max(self.run.gap * self.best, closed_within(self.best))
@@ -140,7 +147,7 @@ class Race:
         if self.remote is not None:
             self.remote.poll()
             self._share()
-        return self._done()
+        return self.is_done()
 
     def _share(self) -> None:
         """Offer the incumbent to every prover that has a worse one."""

@@ -33,6 +33,9 @@ RANK_TOLERANCE = 1e-12
 """Eigenvalues of the Gram matrix of unit rows below this fraction of the largest one are mostly rounding: a finer look decides whether
 the rows really lack that direction."""
 
+HEAD = 100
+"""Rows that are looked at first for a second value of each column; columns that vary there need not be read any further."""
+
 ROUNDING_SHOWS = Fraction(1, 10**10)
 """Fraction of a rule's cost from which on rounded counts are too coarse for it: ten times below what a proof must close."""
 
@@ -252,15 +255,13 @@ def prepare(
     costs : the exact costs where float64 weights, which are positive at the same points, round them.
     keep_columns : constant columns stay, for rows on (w, b) that speak of them.
     """
-    from .kernels.merge import places_of_equals, varying_columns
-
     n, d = X.shape
     X, y_pm1 = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(y_pm1, dtype=np.float64)
     weights = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
-    columns = np.arange(d) if keep_columns else varying_columns(X, used)
+    columns = np.arange(d) if keep_columns else _varying_columns(X, used)
     order = used[_lexicographic(X, used, columns)]
-    places = places_of_equals(X, columns, order)
+    places = _places_of_equals(X, columns, order)
     sides = 2 * places + (y_pm1[order] > 0)  # of each distinct point, -1 first
     exact = exact_costs(weights[order]) if costs is None else ExactCosts(costs.whole[order], costs.exponent)
     count = int(places[-1]) + 1 if len(places) else 0
@@ -293,3 +294,23 @@ def _lexicographic(X: Array, used: Positions, columns: Index) -> Positions:
     if (ordered[1:] == ordered[:-1]).any():  # otherwise the first column alone decides
         order = np.lexsort(X[np.ix_(used, columns)].T[::-1])
     return order
+
+
+def _varying_columns(X: Array, used: Positions) -> Positions:
+    """The columns of X that have more than one value in the used rows."""
+    varies = (X[used[:HEAD]] != X[used[:1]]).any(axis=0)
+    for j in np.flatnonzero(~varies):
+        varies[j] = (X[used, j] != X[used[:1], j]).any()
+    return np.flatnonzero(varies)
+
+
+def _places_of_equals(X: Array, columns: Index, order: Positions) -> Positions:
+    """The number of the distinct point that each point of `order` is, in ascending order; equal points are neighbours in `order`."""
+    equal = np.arange(1, len(order))  # those that are equal to the one before in all columns so far
+    for j in columns:
+        if not len(equal):
+            break
+        equal = equal[X[order[equal], j] == X[order[equal - 1], j]]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[equal] = False
+    return np.cumsum(is_new) - 1

@@ -12,7 +12,8 @@ import mipclass
 from mipclass import models
 from mipclass.methods.exact import form as proof_form
 from mipclass.methods.exact.exact import Exact
-from mipclass.methods.zero_one.kernels import merge, standardise
+from mipclass.methods.zero_one import prepared
+from mipclass.methods.zero_one.kernels import standardise
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(module, name, counting)
 
     count(proof_form, "statement_of")
-    count(merge, "places_of_equals")
+    count(prepared, "_places_of_equals")
     count(standardise, "standardised")
     return counted
 
@@ -45,12 +46,12 @@ def noisy(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 def test_a_solve_reads_merges_and_whitens_once(calls, solver, read):
     result = mipclass.solve(models.zero_one(*noisy(30, 2)), solver=solver)
     assert result.objective > 0
-    assert calls == Counter({"statement_of": read, "places_of_equals": 1, "standardised": 1})
+    assert calls == Counter({"statement_of": read, "_places_of_equals": 1, "standardised": 1})
 
 
 def test_the_smooth_search_whitens_once_for_the_middle_of_its_cell(calls):
     mipclass.solve(models.zero_one(*noisy(30, 2)), solver="sla")
-    assert calls["places_of_equals"] == 1
+    assert calls["_places_of_equals"] == 1
     assert calls["standardised"] <= 1
     assert calls["statement_of"] == 0
 
@@ -58,7 +59,7 @@ def test_the_smooth_search_whitens_once_for_the_middle_of_its_cell(calls):
 def test_both_provers_of_a_race_share_one_preparation(calls):
     result = mipclass.solve(models.zero_one(*noisy(60, 5)), solver="exact")
     assert {"bound_box", "bound_iis"} <= set(result.extra)
-    assert calls == Counter({"statement_of": 1, "places_of_equals": 1, "standardised": 1})
+    assert calls == Counter({"statement_of": 1, "_places_of_equals": 1, "standardised": 1})
 
 
 def test_matching_computes_nothing_dear(calls):
@@ -66,4 +67,4 @@ def test_matching_computes_nothing_dear(calls):
     assert calls == Counter({"statement_of": 1})
     assert form.data is form.data
     assert form.cover().n == form.cover().n == len(form.data.Z)
-    assert calls == Counter({"statement_of": 1, "places_of_equals": 1, "standardised": 1})
+    assert calls == Counter({"statement_of": 1, "_places_of_equals": 1, "standardised": 1})
