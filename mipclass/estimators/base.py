@@ -14,7 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import Array
-from ..modelling.data import class_factors
+from ..modelling.data import Data, class_factors
+from ..modelling.linear import Linear
+from ..modelling.reading import RuleReading
 from ..protocol.result import Result, Status, Values
 from ..protocol.run import Run, interruptible
 from ..solving.arguments import check_limits
@@ -90,6 +92,17 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
         signs = self._signs(y)
         negative, positive = class_factors(class_weight, signs, self.classes_, weights)
         return weights * np.where(signs > 0, positive, negative)
+
+    def _names(self) -> tuple[str, ...]:
+        """The names of the features, x0, x1, ... where the data had none."""
+        named = getattr(self, "feature_names_in_", None)
+        return tuple(f"x{j}" for j in range(self.n_features_in_)) if named is None else tuple(map(str, named))
+
+    def _read(self, X: Any, y_pm1: Array, w: Array, b: float) -> None:
+        """Let `result_` predict by the linear rule of the fit, and say it in words, where the solve behind it knew a part of it only."""
+        data = Data(X, y_pm1, np.ones(len(y_pm1)), self._names(), self.classes_)
+        values = {"w": w, "b": np.asarray(b)}
+        self.result_ = replace(self.result_, reading=RuleReading(Linear(), values, data))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each point: `classes_[1]` where the score is > 0, else `classes_[0]`."""

@@ -148,6 +148,8 @@ class OutlierPathSVC(BinaryClassifier):
             else:
                 last = self._solve(X, y, weights, training, value, cost, run, 1)
             self._adopt(X, last, stopped)
+        if self.kernel == "linear":
+            self._read(X, self._signs(y), self.coef_[0], float(self.intercept_[0]))
         del self._tried
         return self
 

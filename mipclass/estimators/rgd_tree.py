@@ -139,14 +139,14 @@ class RGDTreeSVC(LinearClassifier):
         self.C_ = None
         if soft and run.stop() is None:
             self._fit_soft(X, y, weights, seed, run)
-            return self
-        if soft:
-            self._cut_short(run.stop())
-        if self.result_.values:
+        elif self.result_.values:
             self._set_rule(self.result_.values)
         else:
             a, c = extra["faces"]
             self._set_rule({"w": extra["direction"], "b": -(a + c) / 2})
+        if soft and self.C_ is None:
+            self._cut_short(run.stop())
+        self._read(X, self._signs(y), self.coef_[0], float(self.intercept_[0]))
         return self
 
     def _fit_soft(self, X: Any, y: Any, weights: Array, seed: int, run: Run) -> None:

@@ -171,6 +171,8 @@ class TauFPLClassifier(BinaryClassifier):
             until=time.time() + run.seconds_left(),
         )  # fmt: skip
         self._fit_task(task)
+        if gram is None and not read_in_blocks(X):
+            self._read(X, y_pm1, self.coef_[0], float(self.intercept_[0]))
         return self
 
     def _fit_task(self, task: RankingTask) -> None:
@@ -360,10 +362,6 @@ class TauFPLClassifier(BinaryClassifier):
         self.n_features_in_ = int(X.shape[1])
         check_largest(largest, self._names(), free_units=False)
         return X, y, weights
-
-    def _names(self) -> list[str]:
-        """The names of the features, or x0, x1, ..."""
-        return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
 
     def _fit_kernel(self, X: Any) -> Array | None:
         if self.kernel == "linear":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -143,7 +144,10 @@ class ZeroOneClassifier(LinearClassifier):
     @property
     def card_(self) -> ScoreCard:
         """The rule as a scorecard, where whole weights were asked for (IntegerCoefficients in `subject_to`)."""
-        return self.card()
+        try:
+            return self.card()
+        except (InvalidInputError, NotFittedError) as error:
+            raise AttributeError(str(error)) from error  # as hasattr() and dir() expect
 
     def card(self, feature_names: Sequence[str] | None = None, positive: Any = None) -> ScoreCard:
         """The scorecard, with other names of the columns and of the positive class than those that `fit` saw."""

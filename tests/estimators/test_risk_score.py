@@ -125,8 +125,12 @@ def test_zero_one_scorecards_print_the_same_card(patients: Any) -> None:
     assert "predict well when the total is above" in text
     assert "smoker" in text or "old" in text
     assert ScoreCardDisplay.from_estimator(whole).figure_ is not None
+    plain = ZeroOneClassifier().fit(X, y)
+    assert not hasattr(plain, "card_")
+    with pytest.raises(AttributeError, match="IntegerCoefficients"):
+        _ = plain.card_
     with pytest.raises(InvalidInputError, match="IntegerCoefficients"):
-        _ = ZeroOneClassifier().fit(X, y).card_
+        plain.card()
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,16 @@ def means(results: Results, label: str, names: list[str], flips: float) -> np.nd
     return np.array([100 * np.mean(results.where(name=name, flips=flips).all(label)) for name in names])
 
 
+def standard_errors(results: Results, peer: str, names: list[str], flips: float) -> np.ndarray:
+    """Of the mean difference between RGDTreeSVC and the peer on each set, over its splits, in points."""
+    found = []
+    for name in names:
+        cells = results.where(name=name, flips=flips)
+        differences = 100 * (np.array(cells.all("RGDTreeSVC")) - np.array(cells.all(peer)))
+        found.append(float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else np.inf)
+    return np.array(found)
+
+
 def report(results: Results) -> str:
     """The section's markdown."""
     chosen, reported = results.where(choosing=True), results.where(choosing=False)
@@ -186,9 +196,11 @@ def _report_sets(results: Results) -> str:
     for flips, when in ((0.0, "clean"), (FLIPS, "with flips")):
         for peer in (LINEAR, "LinearSVC, C chosen"):
             ahead = values["RGDTreeSVC", flips] - values[peer, flips]
+            sure = 2 * standard_errors(results, peer, names, flips)
             notes.append(
                 f"{when}, against {peer}: {ahead.mean():+.2f} on average, ahead on {(ahead > 0).sum()} of {len(names)} sets, more than "
-                f"a point behind on {(ahead < -1).sum()}, at worst {ahead.min():+.1f} ({names[int(ahead.argmin())]})"
+                f"a point behind on {(ahead < -1).sum()}, at worst {ahead.min():+.1f} ({names[int(ahead.argmin())]}); by more than two "
+                f"standard errors ahead on {(ahead > sure).sum()}, behind on {(ahead < -sure).sum()}"
             )
     return (
         f"Test accuracy in per cent, mean over {SPLITS} splits; the first four columns of figures clean, the others with "
