@@ -39,12 +39,12 @@ def demo(
     solver: SolverOption = "highs",
     as_json_: JsonOption = False,
     compile_kernels: Annotated[
-        bool, typer.Option("--warm/--no-warm", help="Compile the kernels for the 0-1 loss at the end, once.")
+        bool, typer.Option("--warm/--no-warm", help="Compile the kernels of all methods at the end, once.")
     ] = True,
 ) -> None:
     """Declare a 0-1 problem with side constraints, solve it to proof, write the LP file and the data as CSV.
 
-    At the end the kernels for the 0-1 loss are compiled, which the next commands use; `mipclass warm` compiles all.
+    At the end the kernels of all methods are compiled, as by `mipclass warm`, so that no later call waits for the compiler.
     """
     from sklearn.datasets import load_iris
 
@@ -86,17 +86,17 @@ def demo(
 
 
 def _compile_for_next_commands() -> None:
-    """Compile the kernels for the 0-1 loss, so that a first `fit` does not wait; Ctrl-C leaves that to it."""
+    """Compile the kernels of all methods; Ctrl-C leaves that to the methods, and what is compiled stays."""
     from ..solving.warm import REHEARSALS
     from .warm_command import compile_groups
 
-    print("compiling the kernels for the 0-1 loss, once (Ctrl-C: later)", file=sys.stderr)
+    print("compiling the kernels of all methods, once, for about a minute (Ctrl-C: later)", file=sys.stderr)
     try:
-        seconds = compile_groups([group for group in REHEARSALS if group.startswith("zero-one")], DEMO_JOBS)
+        seconds = compile_groups(REHEARSALS, DEMO_JOBS)
     except KeyboardInterrupt:
         out.print("  kernels     compiled when a method is first called, or by: mipclass warm")
         return
-    out.print(f"  kernels     for the 0-1 loss compiled in {seconds:.0f} s; for all methods: mipclass warm")
+    out.print(f"  kernels     compiled in {seconds:.0f} s")
 
 
 def solvers(as_json_: JsonOption = False) -> None:

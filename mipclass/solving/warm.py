@@ -6,12 +6,14 @@ machines and continuous integration call this once, by `mipclass warm`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Index
+from ..errors import MipclassWarning
 from ..kernels.waiting import WAIT
 from ..modelling.model import Model
 from ..models.coefficient_constraints import IntegerCoefficients
@@ -96,5 +98,7 @@ def warm(group: str) -> None:
     The caller tells the user what is going on, for instance by a progress bar.
     """
     WAIT.hush()
-    for solver, problem, options in REHEARSALS[group]:
-        solve(problem(), solver, options=options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MipclassWarning)  # about the answers, which nobody asked for
+        for solver, problem, options in REHEARSALS[group]:
+            solve(problem(), solver, options=options)
