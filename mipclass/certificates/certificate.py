@@ -93,7 +93,12 @@ def floats(values: Any) -> list[str]:
 def pack(array: NDArray[Any]) -> str:
     """An integer array as text: little-endian bytes, deflated, in base64."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return base64.b64encode(zlib.compress(little.tobytes(), LEVEL)).decode("ascii")
+    return pack_bytes(zlib.compress(little.tobytes(), LEVEL))
+
+
+def pack_bytes(deflated: bytes) -> str:
+    """Deflated bytes as text, in base64."""
+    return base64.b64encode(deflated).decode("ascii")
 
 
 def pack_text(text: str) -> str:

@@ -90,7 +90,7 @@ def _show(value: Fraction | None) -> str:
     return "-" if value is None else f"{float(value):.10g}"
 
 
-def verify(certificate: Any, X: Any, y: Any, *, problem: Problem | None = None) -> Verdict:
+def verify(certificate: Any, X: Any, y: Any, *, problem: Problem | None = None, threads: int = 1) -> Verdict:
     """Check a certificate against the data it is about and, with `problem`, against the problem that it should be about.
 
     Without `problem` the certificate is checked for what it states itself, which `verdict.problem` tells: on the same data it may be
@@ -101,28 +101,30 @@ def verify(certificate: Any, X: Any, y: Any, *, problem: Problem | None = None) 
     certificate : a Certificate, its JSON content as a dict, JSON text, or the path of a file.
     X : (n, d) numbers, as they were when the certificate was made.   y : n labels of two kinds.
     problem : a Model; a certificate of another problem is rejected, with the parts that differ.
+    threads : pieces of a large proof that are checked at a time.
     """
     content: Any = None
     try:
         content = _content(certificate)
-        if problem is None:
-            verdict = _check(content, X, y)
-        else:
-            read_data(content, X, y)
-            verdict = _check_for(content, problem)
+        with until(None, threads):
+            if problem is None:
+                verdict = _check(content, X, y)
+            else:
+                read_data(content, X, y)
+                verdict = _check_for(content, problem)
     except Rejected as fault:
         verdict = Verdict(False, reason=fault.reason, place=fault.place)
     return replace(verdict, problem=_about(content, X))
 
 
-def check(certificate: Any, problem: Problem, stop: Callable[[], object] | None = None) -> Verdict:
+def check(certificate: Any, problem: Problem, stop: Callable[[], object] | None = None, threads: int = 1) -> Verdict:
     """Check a certificate against a Model: its data, and that it states this problem and no other.
 
-    stop : asked often; UnfinishedError is raised once it is true.
+    stop : asked often; UnfinishedError is raised once it is true.     threads : pieces of a proof that are checked at a time.
     """
     try:
         content = _content(certificate)
-        with until(stop):
+        with until(stop, threads):
             look()
             return _check_for(content, problem)
     except Rejected as fault:

@@ -18,11 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, rationals, unpack, whole, whole_list
+from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, rationals, whole, whole_list
 from .cone import EVERY_RULE, Cone
 from .iis import check_cover
 from .patience import look
 from .scope import Scope
+from .tree.pieces import check_pieces
+from .tree.stream import REASONS, stream
 
 LARGEST = 2**62
 """Weights and bounds below this add up in 64 bits."""
@@ -61,6 +63,8 @@ def check_box(
     points, half_errors = round_rows(mapped(proof, rows, scope, place), kernel.POINT_BITS, place)
     lemmas, nodes = check_lemmas(proof, rows, weights, scope, place, cone, nested)
     cloud = kernel.Cloud(points, half_errors, np.array(weights, dtype=np.int64))
+    if "pieces" in proof:
+        return bound, nodes + check_pieces(proof["pieces"], cloud, bound, lemmas, place)
     code, node = kernel.walk(cloud, bound, stream(proof, place), lemmas)
     if code != kernel.OK:
         raise Rejected(f"{place}, node {node}", REASONS[code].format(bound=bound))
@@ -149,34 +153,6 @@ def check_lemmas(
         starts.append(len(members))
         values.append(value)
     return Lemmas(*(np.array(part, dtype=np.int64) for part in (starts, members, values))), nodes
-
-
-def stream(proof: Any, place: str) -> Any:
-    """The nodes of the tree in preorder, as the kernel reads them."""
-    from .box_kernel import Stream
-
-    tree = field(proof, "tree", place)
-
-    def numbers(name: str, kind: str) -> Any:
-        return unpack(field(tree, name, place), kind, f"{place}, {name}").astype(np.int64)
-
-    ops, counts, leaves = numbers("ops", "u1"), numbers("counts", "u1"), numbers("lemmas", "i4")
-    first, second, mix = numbers("first", "i4"), numbers("second", "i4"), numbers("mix", "u1")
-    if len(counts) != len(ops) or not len(first) == len(second) == len(mix) == int(counts.sum()):
-        raise Rejected(place, "the arrays of the tree do not fit together")
-    return Stream(ops, counts, np.column_stack([first, second, mix]), leaves)
-
-
-REASONS = (
-    "",
-    "the tree ends too early or too late",
-    "a coordinate is halved that does not exist or is too thin",
-    "a conflict names points or multipliers that do not exist",
-    "a conflict uses a point that is decided",
-    "two points said to conflict can both be right in this box",
-    "the bound of this leaf is below {bound}",
-    "a leaf refers to a lemma that does not exist or counts a point twice",
-)
 
 
 def round_rows(images: list[list[int]], bits: int, place: str) -> tuple[Any, Any]:

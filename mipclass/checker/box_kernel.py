@@ -262,7 +262,7 @@ def _lemma_value(cloud: Cloud, lemmas: Lemmas, which: int, low: np.ndarray, high
     return max(lemmas.bounds[which], 0)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _go_on(
     cloud: Cloud, target: int, roots: Boxes, stream: Stream, lemmas: Lemmas, handed: Boxes, way: Way, budget: int
 ) -> tuple[int, int]:

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, field, unpack, whole
-from .box import LARGEST, REASONS, check_lemmas, mapped, round_rows, stream
+from .box import LARGEST, check_lemmas, mapped, round_rows
 from .cone import Cone, read_cone, row_weights
 from .joint import read_joint
 from .priced import counts_objective, plain_problem, shift
 from .problem import ExactProblem, check_rows
 from .scope import Scope
+from .tree.stream import REASONS, stream
 
 
 @dataclass(frozen=True)

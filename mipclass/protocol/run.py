@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from ..kernels.waiting import WAIT
+from .crew import Crew, crew_for
 from .result import Status, Trace, Values, relative_gap
 
 
@@ -68,6 +69,8 @@ class Run:
         self._start = _search_seconds()
         self._meter: ProgressMeter | None = None
         self._outer: Run | None = None
+        self._crew: Crew | None = None
+        self._has_crew = False
         self.begin(self.solver, self.options)
 
     def begin(self, solver: str, options: dict[str, Any]) -> None:
@@ -155,15 +158,26 @@ class Run:
         if self._meter is not None:
             self._meter.show(Event(now, self.objective, self.bound, nodes, iterations, extra))
 
+    def crew(self) -> Crew | None:
+        """The workers for this solve's tasks, which solves inside it share; None when the caller works alone."""
+        if self._outer is not None:
+            return self._outer.crew()
+        if not self._has_crew:
+            self._crew, self._has_crew = crew_for(self.threads), True
+        return self._crew
+
     def say(self, words: str) -> None:
         """Put words on the progress line, for as long as there is nothing to report."""
         if self._meter is not None:
             self._meter.write(f"{self.solver}: {words}")
 
     def close(self) -> None:
-        """End the progress line."""
+        """End the progress line and let the workers go."""
         if self._meter is not None:
             self._meter.close()
+        if self._crew is not None:
+            self._crew.close()
+            self._crew, self._has_crew = None, False
 
 
 def _search_seconds() -> float:

@@ -2,7 +2,7 @@
 
 Preprocess (merge, cancel, drop constant columns), ask the separability LP, find a good rule by local search, then prove: by boxes
 where there are few features, by infeasible subsystems where there are many or side constraints, by both in turn in between
-(`plain`, `race`). With threads=2 each has a process of its own.
+(`plain`, `race`). With several workers boxes are grown in pieces (`box.piece_pass`), and infeasible subsystems have a process of their own.
 """
 
 from __future__ import annotations

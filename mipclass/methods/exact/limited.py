@@ -168,7 +168,7 @@ def _content(part: Part) -> dict[str, Any]:
         "handed_to": pack(part.handed_to.astype(np.int32)),
         "tree": {
             "ops": pack(tree.ops),
-            "counts": pack(tree.counts),
+            "counts": pack(tree.counts.astype(np.uint8)),
             "first": pack(tree.pairs[:, 0]),
             "second": pack(tree.pairs[:, 1]),
             "mix": pack(tree.pairs[:, 2].astype(np.uint8)),

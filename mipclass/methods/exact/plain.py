@@ -21,6 +21,7 @@ from .answer import answer
 from .box.search import MAX_RANK
 from .first_rules import first_rule, initial_rule
 from .form import ProofForm
+from .helping import help_of
 from .provers import BoxProver, IISProver, Prover, trivial_lower
 from .quick import is_small, quick_rule
 from .race import UNLIMITED, Purpose, Race
@@ -144,11 +145,12 @@ def _raced(
     if run.stop() is not None:
         raise StoppedError
     remote = None
-    if run.threads > 1 and len(names) > 1:
+    helping = help_of(run)
+    if helping is not None and helping.crew is not None and len(names) > 1:
         remote = RemoteIIS(form.cover(data), run.seed, start)
         names = [name for name in names if name != "iis"]
     provers: list[Prover] = [
-        BoxProver(data, run.stop, None if form.cone is None else form.cone.over(data))
+        BoxProver(data, run.stop, None if form.cone is None else form.cone.over(data), helping)
         if name == "box"
         else IISProver(form.cover(data), run.seed, run)
         for name in names

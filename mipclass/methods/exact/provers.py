@@ -16,6 +16,7 @@ from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData
 from ..zero_one.scope import column_scales
 from .box.cone import Cone
+from .box.piece_pass import Help
 from .box.search import BoxSearch
 from .iis.cover import CoverData
 from .iis.proof import iis_lower
@@ -98,15 +99,18 @@ class BoxProver:
 
     name = "box"
 
-    def __init__(self, data: ZeroOneData, stop: Stop | None = None, cone: Cone | None = None) -> None:
-        """cone : over the kept columns. StoppedError when `stop()` before the search is set up."""
+    def __init__(
+        self, data: ZeroOneData, stop: Stop | None = None, cone: Cone | None = None, help: Help | None = None
+    ) -> None:
+        """cone : over the kept columns.   help : see `BoxSearch`. StoppedError when `stop()` before the search is set up."""
         self.data, self.cone = data, cone
         Z, weights = data.Z, data.proof_counts.counts
         if cone is None:
-            self.search = BoxSearch(Z, weights, M=data.map, stop=stop)
+            self.search = BoxSearch(Z, weights, M=data.map, stop=stop, help=help)
         else:
             more, scales = cone.among(Z, weights), column_scales(Z)
-            self.search = BoxSearch(*more, cone.interior, M=cone.map(data), scales=scales, stop=stop, walls=cone.walls)
+            M, walls = cone.map(data), cone.walls
+            self.search = BoxSearch(*more, cone.interior, M=M, scales=scales, stop=stop, walls=walls, help=help)
         self._dead = not self.search.reaches_all
 
     @property

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mipclass.methods.exact.box.lemmas import FEW
 from mipclass.methods.exact.box.proof import BoxProof, CoverProof
 from mipclass.methods.exact.box.search import BoxSearch
+from mipclass.methods.exact.box.tasks import nearby
 from mipclass.methods.exact.rational import exact_product, integer_matrix, rank, round_rows
 from mipclass.methods.zero_one.prepared import prepare
 from tests.truth.zero_one import least_loss
@@ -81,7 +82,8 @@ def test_a_step_from_a_vertex_decides_its_ties():
     Z = np.array([[1.0, 1.0], [1.0, -1.0], [0.0, 1.0]])
     search = BoxSearch(Z, np.ones(3, np.int64), np.array([1.0, 0.0]))
     assert search.best == 1
-    search.offer_near(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    for W in nearby(np.array([1.0, 0.0]), np.array([0.0, 1.0])):
+        search.offer(W)
     assert search.best == 0
     assert (Z @ search.best_W > 0).all()
 

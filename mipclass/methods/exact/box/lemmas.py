@@ -68,23 +68,39 @@ class Lemmas:
         few: int,
         own_space: Callable[[Positions, Array], SubspaceSearch | None],
         walls: Walls = NO_WALLS,
+        known: LemmaTable | None = None,
+        refused: dict[frozenset[int], int] | None = None,
     ) -> None:
         """`few`: see FEW; `scales` are those of the relative margin (`zero_one.scope`). `own_space(rows, W)` begins a search over rows
-        that span a smaller space, or returns None. `walls` are the rows of a cone, if the rules of one alone count."""
+        that span a smaller space, or returns None. `walls` are the rows of a cone, if the rules of one alone count. `known` are lemmas
+        whose proofs someone else has; they come first. `refused` holds points and a cost that could not be proven of them."""
         self.Z, self.weights, self.scales, self.few, self.walls = Z, weights, scales, few, walls
         self._own_space = own_space
         self.proofs: list[BoxProof | CoverProof] = []
         self.counterexample: Array | None = None  # a rule that refuted the lemma last asked for
-        self._refused: dict[frozenset[int], int] = {}  # points -> a cost that could not be proven of them
+        self._known = LemmaTable(*(np.zeros(k, np.int64) for k in (1, 0, 0))) if known is None else known
+        self._refused = {} if refused is None else refused
         self._begun: dict[frozenset[int], SubspaceSearch] = {}  # points -> a search that was stopped
         self.table = self._tabulate()
 
     def _tabulate(self) -> LemmaTable:
         """The lemmas as the kernel reads them."""
-        rows = [proof.rows for proof in self.proofs]
-        starts = np.cumsum([0, *(len(part) for part in rows)])
-        members = np.concatenate([np.zeros(0, np.intp), *rows])
-        return LemmaTable(starts, members, np.array([proof.bound for proof in self.proofs], dtype=np.int64))
+        starts, rows, bounds = self._known
+        ends = starts[-1] + np.cumsum([len(proof.rows) for proof in self.proofs], dtype=np.int64)
+        return LemmaTable(
+            np.concatenate([starts, ends]),
+            np.concatenate([rows, *(proof.rows for proof in self.proofs)]).astype(np.int64),
+            np.concatenate([bounds, np.array([proof.bound for proof in self.proofs], dtype=np.int64)]),
+        )
+
+    def add(self, proof: BoxProof | CoverProof) -> int:
+        """Take over a lemma that was proven elsewhere, unless it is here already; its number."""
+        for number, own in enumerate(self.proofs):
+            if own.bound == proof.bound and np.array_equal(own.rows, proof.rows):
+                return len(self._known.bounds) + number
+        self.proofs.append(proof)
+        self.table = self._tabulate()
+        return len(self.table.bounds) - 1
 
     def find(self, points: NDArray[np.int32], need: int, stop: Stop) -> bool | None:
         """Prove a lemma that some of the points cost at least `need`, and say whether it exists now; None when stopped: a later call

@@ -13,6 +13,7 @@ from ....certificates.certificate import floats, pack
 from ...zero_one.prepared import ZeroOneData
 from ...zero_one.scope import RELATIVE_MARGIN
 from .kernels.state import BoxTree
+from .pieces import Piece, forest_content
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class BoxProof:
     """The rows `rows` of a larger matrix cost at least `bound` whatever W = M V is: a tree over the faces of V's cube, and lemmas.
 
     inverse : L with V = L W, when W = M V reaches every rule within the relative margin alone (`within_margin`); else None.
+    pieces : of the tree, where it is not in one piece, `tree`.
     """
 
     rows: Positions
@@ -44,6 +46,7 @@ class BoxProof:
     inverse: Array | None
     bound: int
     tree: BoxTree
+    pieces: dict[int, Piece]
     lemmas: tuple[BoxProof | CoverProof, ...]
 
     @property
@@ -70,13 +73,22 @@ class BoxProof:
             "map": floats(data.over_all_features(self.M)),
             **inverse,
             "bound": self.bound,
-            "tree": {
-                "ops": pack(self.tree.ops),
-                "counts": pack(self.tree.counts),
-                "first": pack(self.tree.pairs[:, 0]),
-                "second": pack(self.tree.pairs[:, 1]),
-                "mix": pack(self.tree.pairs[:, 2].astype(np.uint8)),
-                "lemmas": pack(self.tree.lemmas),
-            },
+            **self._tree(),
             "lemmas": [lemma.content(data) for lemma in self.lemmas],
+        }
+
+    def _tree(self) -> dict[str, Any]:
+        """The tree in one piece or in several."""
+        if self.pieces:
+            return {"pieces": forest_content(self.pieces)}
+        tree = self.tree
+        return {
+            "tree": {
+                "ops": pack(tree.ops),
+                "counts": pack(tree.counts.astype(np.uint8)),
+                "first": pack(tree.pairs[:, 0]),
+                "second": pack(tree.pairs[:, 1]),
+                "mix": pack(tree.pairs[:, 2].astype(np.uint8)),
+                "lemmas": pack(tree.lemmas),
+            }
         }

@@ -8,7 +8,7 @@ Claim       proven: every decision is made in exact integers (`kernels.grow`), a
 
 A pass proves a target; the target rises from pass to pass. Each pass replays the tree of the last one and grows only the leaves whose
 bound is below the new target, so a proven lower bound exists at any time. Boxes whose points no halving decides are closed by lemmas
-about these points (`lemmas`).
+about these points (`lemmas`). With help the tree is grown in pieces, by several workers at a time (`piece_pass`).
 """
 
 from __future__ import annotations
@@ -20,25 +20,20 @@ import numpy as np
 
 from ....arrays import Array, Index, Positions
 from ...zero_one.scope import column_scales
-from ..rational import exact_product, integer_matrix, rank, round_rows, surely_positive
+from ..rational import exact_product, integer_matrix, rank, round_rows
 from ..within_margin import inverse_within_margin
 from .cone import whitening_of
 from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
-from .lemmas import FEW, NO_WALLS, Lemmas, Walls
+from .lemmas import FEW, NO_WALLS, Walls
+from .piece_pass import Help, PiecePass, TaskRecord, first_pieces
 from .proof import BoxProof
+from .tasks import CHUNK, BoxWork, nearby
 
 Stop = Callable[[], object]
 Progress = Callable[[], None]
 
 MAX_RANK = 16  # up to this rank the integer sums of the kernels stay below 2^53
 SHEAR = 0.1  # size of the random change of axes, relative to the axes
-NUDGES = (
-    -6,
-    -10,
-    -14,
-    -18,
-)  # lengths of the steps away from a rule, as powers of two of its own length; the boxes' grid is 2^-20
-CHUNK = 3_000_000  # point visits between two looks at the clock, about 0.1 s
 FIRST_NODES, FIRST_LEMMAS = 1 << 12, 1 << 10  # room for a first tree; it is doubled when it is full
 
 # The targets of successive passes, as shares of the cost of the incumbent (or of the goal).
@@ -75,11 +70,12 @@ class BoxSearch:
         scales: Array | None = None,
         stop: Stop | None = None,
         walls: Walls = NO_WALLS,
+        help: Help | None = None,
     ) -> None:
         """Start from the rule W, if given; M is the whitening of Z, if known already. Lemmas about up to `few` points are proven by
         infeasible subsystems. `scales` are those of a larger matrix of which Z has some rows (`zero_one.scope`). `walls` are the rows of
-        a cone, if the rules of one alone count; in Z they weigh more than all points together. StoppedError when `stop()` before the
-        points are rounded."""
+        a cone, if the rules of one alone count; in Z they weigh more than all points together. `help` grows the tree in pieces, None
+        in one. StoppedError when `stop()` before the points are rounded."""
         self.Z, self.weights, self.walls = np.ascontiguousarray(Z), weights, walls
         self.scales = column_scales(self.Z) if scales is None else scales
         self.total = int(weights.sum())
@@ -89,20 +85,25 @@ class BoxSearch:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
         self.points = RoundedPoints(*round_rows(exact_product(self.Z, self.M, stop), QBITS, stop), weights)
         self.few = few
-        self.lemmas = Lemmas(self.Z, weights, self.scales, few, self._own_space, walls)
+        self.work = BoxWork(self.Z, self.M, self.scales, self.points, few, walls, own_space)
+        self.lemmas = self.work.lemmas()
         self.inverse: Array | None = None
         self.reaches_all = self.r == self.Z.shape[1] or rank(integer_matrix(self.Z), most=self.r) == self.r
         if not self.reaches_all and not walls.sides:
             self.inverse = inverse_within_margin(self.Z, self.M, self.scales, stop)
             self.reaches_all = self.inverse is not None
         self.tree = self.proven_tree = BoxTree.blank(0, 0, 0)
+        self.help = help
+        self.pieces = self.proven_pieces = {} if help is None else first_pieces(self.r)
+        self.log: list[TaskRecord] = []
+        self.shared: object = None
         self.lower, self.nodes, self.visits = 0, 0, 0
         self.chunk = CHUNK
         self.best, self.best_W = self.total, self.M[:, 0].copy()
         if W is not None:
             self.offer(W)
         self._history: list[tuple[int, int]] = []  # (target, number of nodes) of the passes so far
-        self._pass: _Pass | None = None
+        self._pass: _Pass | PiecePass | None = None
 
     @property
     def finished(self) -> bool:
@@ -111,7 +112,7 @@ class BoxSearch:
 
     def offer(self, W: Array) -> bool:
         """Make W the incumbent if it costs less; a point counts as right only if its score is positive whatever rounding did."""
-        loss = int(self.weights[~surely_positive(self.Z, W)].sum())
+        loss = self.work.cost(W)
         if loss < self.best:
             self.best, self.best_W = loss, np.array(W, dtype=np.float64)
             return True
@@ -121,15 +122,6 @@ class BoxSearch:
         """Look for no rule that costs so much or more: the search ends once none costs less, with or without an incumbent."""
         self.best = min(self.best, cost)
 
-    def offer_near(self, W: Array, direction: Array) -> None:
-        """Offer rules at several small distances from W in the given direction.
-
-        At a vertex W some points are ties; the direction decides them, and a small step changes no other point.
-        """
-        step = direction * (np.linalg.norm(W) / np.linalg.norm(direction))
-        for power in NUDGES:
-            self.offer(W + 2.0**power * step)
-
     def advance(self, stop: Stop, goal: int | None = None, on_progress: Progress | None = None) -> bool:
         """Work until the goal (default: the cost of the incumbent) is proven, an incumbent costs less than it, or the grid of boxes is
         too coarse to prove more; False when stopped before."""
@@ -138,23 +130,29 @@ class BoxSearch:
             if self.lower >= wanted:
                 return True
             if self._pass is None:
-                self._pass = _Pass(self, wanted if goal is not None else self._next_target(wanted))
+                self._pass = self._begun(wanted if goal is not None else self._next_target(wanted))
             if not self._pass.advance(stop, on_progress):
                 return False
             proven = min(self._pass.target, self.best)
+            if isinstance(self._pass, PiecePass):
+                self.pieces = self._pass.pieces
             if self._pass.holes:
                 if self._pass.target == proven:
                     if proven - self.lower <= max(1, int(wanted * SMALLEST_RETREAT)):
                         return True
                     self._history.clear()
                     proven = (self.lower + proven) // 2
-                self._pass = _Pass(self, proven)  # with a better incumbent, or a lower target
+                self._pass = self._begun(proven)  # with a better incumbent, or a lower target
                 continue
-            self._history.append((proven, len(self.tree.ops)))
-            self.lower, self.proven_tree = proven, self.tree
+            self._history.append((proven, self._pass.size))
+            self.lower, self.proven_tree, self.proven_pieces = proven, self.tree, self.pieces
             self._pass = None
             if on_progress is not None:
                 on_progress()
+
+    def _begun(self, target: int) -> _Pass | PiecePass:
+        """The pass towards a target."""
+        return _Pass(self, target) if self.help is None else PiecePass(self, target, self.pieces, self.help)
 
     def _next_target(self, wanted: int) -> int:
         """The target of the next pass: the growth of the tree per unit of bound is extrapolated from the last two passes."""
@@ -172,13 +170,16 @@ class BoxSearch:
     def proof(self, rows: Positions | None = None) -> BoxProof:
         """The proof of `lower`, about the given rows of a larger matrix (default: its own rows)."""
         rows = np.arange(self.n) if rows is None else rows
-        return BoxProof(rows, self.M, self.inverse, self.lower, self.proven_tree, tuple(self.lemmas.proofs))
+        return BoxProof(
+            rows, self.M, self.inverse, self.lower, self.proven_tree, self.proven_pieces, tuple(self.lemmas.proofs)
+        )
 
-    def _own_space(self, rows: Positions, W: Array) -> BoxSearch | None:
-        """A search over some of the rows, if these span a smaller space than all rows do, exactly or within the relative margin."""
-        walls = Walls(self.walls.sides, int((rows >= self.n - self.walls.behind).sum()))
-        sub = BoxSearch(self.Z[rows], self.weights[rows], W, few=self.few, scales=self.scales, walls=walls)
-        return sub if sub.r < self.r and sub.reaches_all else None
+
+def own_space(work: BoxWork, rows: Positions, W: Array) -> BoxSearch | None:
+    """A search over some of the rows, if these span a smaller space than all rows do, exactly or within the relative margin."""
+    walls = Walls(work.walls.sides, int((rows >= len(work.Z) - work.walls.behind).sum()))
+    sub = BoxSearch(work.Z[rows], work.weights[rows], W, few=work.few, scales=work.scales, walls=walls)
+    return sub if sub.r < work.M.shape[1] and sub.reaches_all else None
 
 
 class _Pass:
@@ -197,6 +198,11 @@ class _Pass:
     def holes(self) -> int:
         """Number of boxes that could not be halved any more and that no lemma closes."""
         return int(self.state.holes)
+
+    @property
+    def size(self) -> int:
+        """Nodes of the tree."""
+        return len(self.search.tree.ops)
 
     def advance(self, stop: Stop, on_progress: Progress | None) -> bool:
         """True when the pass is complete, though perhaps with holes; False when stopped."""
@@ -235,5 +241,6 @@ class _Pass:
             return False
         self.state.refused = not found
         if search.lemmas.counterexample is not None:
-            search.offer_near(search.M @ path.centre[depth], search.lemmas.counterexample)
+            for W in nearby(search.M @ path.centre[depth], search.lemmas.counterexample):
+                search.offer(W)
         return True

@@ -18,7 +18,8 @@ from ....arrays import Array
 from ....protocol.result import Status
 from ....protocol.run import Run
 from ..answer import CLOSED
-from ..box.search import CHUNK, MAX_RANK, BoxSearch
+from ..box.search import MAX_RANK, BoxSearch
+from ..box.tasks import CHUNK
 from ..first_rules import first_rules
 from ..form import ProofForm
 from ..plain import BOX_AT_MOST, PlainProof, plain_proof

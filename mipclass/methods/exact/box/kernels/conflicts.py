@@ -134,19 +134,34 @@ def inherit(above: Pairs, left: Index, pairs: Pairs) -> tuple[int, int]:
     return kept, worth
 
 
+@njit(cache=True, inline="always")
+def _is_spoken_for(point: int, left: Index, pairs: Pairs, first: int, n_pairs: int) -> bool:
+    """Whether a point is used up and one of the pairs from `first` on uses it."""
+    found = False
+    if left[point] == 0:
+        for x in range(first, n_pairs):
+            found |= pairs[x, FIRST] == point or pairs[x, SECOND] == point
+    return found
+
+
 @njit(cache=True)
 def replay(made: NDArray[np.int32], left: Index, pairs: Pairs, n_pairs: int) -> tuple[int, int, int]:
     """Add the pairs that an earlier tree made on this box after n_pairs inherited ones; each releases points that are used up.
 
+    A pair that would release another one of `made` is left out: the tree says nothing of a pair that was released, so whoever reads the
+    tree would count the pairs in between with other values. (Inherited pairs that use more weight than before bring this about.)
+
     Returns (number of pairs, number of inherited ones, increase of the sum of all values).
     """
-    inherited, gain = n_pairs, 0
+    inherited, gain, first = n_pairs, 0, n_pairs
     for x in range(made.shape[0]):
         i, j = made[x, FIRST], made[x, SECOND]
+        if _is_spoken_for(i, left, pairs, first, n_pairs) or _is_spoken_for(j, left, pairs, first, n_pairs):
+            continue
         if left[i] == 0:
-            gain -= release(i, left, pairs, n_pairs)
+            gain -= release(i, left, pairs, first)
         if left[j] == 0:
-            gain -= release(j, left, pairs, n_pairs)
+            gain -= release(j, left, pairs, first)
         gain += _add(left, pairs, n_pairs, i, j, made[x, MIX])
         n_pairs += 1
     n_pairs, inherited = compact(pairs, n_pairs, inherited)

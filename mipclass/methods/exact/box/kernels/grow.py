@@ -35,6 +35,7 @@ from .state import (
     NEW,
     NO_LEMMA,
     OPEN,
+    PAUSED,
     QBITS,
     RUNNING,
     UPPER_NEXT,
@@ -187,7 +188,7 @@ def _bound(
     """Bound the box by lost points and conflicts; (bound, number of conflicts, number of inherited ones, which stay in front).
 
     The conflicts are those of the box above, then those that the old tree made here, then, unless the old tree `splits` the box
-    anyway, new ones until the bound reaches the target.
+    or hands it over, new ones until the bound reaches the target.
     """
     depth = state.depth
     above = path.pairs[depth - 1, : path.n_pairs[depth - 1]] if depth > 0 else path.pairs[0, :0]
@@ -276,11 +277,13 @@ def _visit(
     target = min(state.target, state.best)
     replayed = path.replayed[depth] == 1
     old_op = int(old.ops[state.read_nodes]) if replayed else NOT_REPLAYED
-    splits = old_op > 0 and old_op < HANDED
+    splits = old_op > 0 and old_op <= HANDED
     bound, n_pairs, inherited = _bound(points, path, old, state, box, target, splits)
     op = LEAF
     if splits:
         op = old_op
+        if op == HANDED:
+            _hand_over(path, handed, state)
     elif bound < target and depth > 0 and state.handing > 0 and box.members.shape[0] <= state.handing:
         op = HANDED
         _hand_over(path, handed, state)
@@ -312,7 +315,7 @@ def _visit(
     return RUNNING
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def grow(
     points: RoundedPoints,
     path: Path,
@@ -325,10 +328,12 @@ def grow(
 ) -> int:
     """Replay the old tree, which begins with the boxes `roots`, into `out`, and grow it until the bound of every leaf reaches
     min(state.target, state.best). Boxes with few uncertain points whose centre costs less may be handed over instead (state.handing).
+    Boxes that the old tree hands over are handed over again. Other threads of the interpreter run meanwhile.
 
     Returns
     FINISHED  every box of `roots` is done.
     RUNNING   the budget of point visits is used up; call again with a new one.
+    PAUSED    the next box is not deeper than state.pause; it and all others that are left have not been visited.
     FULL      enlarge `out` and `handed` and call again.
     BETTER    the centre of the present box, path.centre[state.depth], costs less than state.best. Leaves are closed only against a
               cost that the caller has counted on the data, so the caller lowers state.best, or not, and calls again.
@@ -343,6 +348,8 @@ def grow(
             return FULL
         if state.budget <= 0:
             return RUNNING
+        if state.depth <= state.pause:
+            return PAUSED
         status = _visit(points, path, old, lemmas, out, handed, state, scratch)
         if status != RUNNING:
             return status

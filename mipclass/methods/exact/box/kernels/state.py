@@ -15,11 +15,11 @@ from .....arrays import Array, Index, Mask
 
 QBITS = 21  # points are rounded to integers of at most 2^QBITS per coordinate
 KBITS = 20  # boxes lie on the grid of integers up to 2^KBITS; with 16 coordinates all sums of products stay below 2^53
-MOST_NEW = 255  # conflicts that one node of a tree may add: their number is stored in one byte
+MOST_NEW = 255  # conflicts that the search adds at one node; stored in one byte where there are no pieces
 
 # What a node of a tree says, in one byte; every other value is 1 + the coordinate that is halved.
 LEAF = 0  # the bound of the box reaches the target
-HANDED = 253  # the box is left to another part of the proof, which counts other costs (see `limited`)
+HANDED = 253  # the box is left to another part of the proof: a piece of the same tree (`pieces`), or one that counts other costs (`limited`)
 OPEN = 254  # a lemma closes the box, or (NO_LEMMA) nothing does and the box cannot be halved any more
 NO_LEMMA = -1
 
@@ -30,7 +30,7 @@ FIRST, SECOND, MIX, VALUE = range(4)
 NEW, LOWER_NEXT, UPPER_NEXT, DONE = range(4)
 
 # Why `grow` returned.
-RUNNING, FINISHED, FULL, ASKING, BETTER = range(5)
+RUNNING, FINISHED, FULL, ASKING, BETTER, PAUSED = range(6)
 
 
 class RoundedPoints(NamedTuple):
@@ -135,7 +135,7 @@ class BoxTree(NamedTuple):
     """A preorder stream of nodes (see `grow`), with the conflicts and lemmas they refer to, in order of appearance."""
 
     ops: NDArray[np.uint8]  # LEAF, OPEN, or 1 + the coordinate halved
-    counts: NDArray[np.uint8]  # conflicts that are new at the node
+    counts: NDArray[np.uint16]  # conflicts that are new at the node
     pairs: NDArray[np.int32]  # (total of counts, 3): FIRST, SECOND, MIX
     lemmas: NDArray[np.int32]  # one per OPEN node: an index of the lemma table, or NO_LEMMA
 
@@ -144,7 +144,7 @@ class BoxTree(NamedTuple):
         """Room for so many nodes, conflicts and lemmas."""
         return cls(
             np.zeros(nodes, np.uint8),
-            np.zeros(nodes, np.uint8),
+            np.zeros(nodes, np.uint16),
             np.zeros((pairs, 3), np.int32),
             np.zeros(lemmas, np.int32),
         )
@@ -178,6 +178,7 @@ _STATE = np.dtype(
         ("holes", np.int64),  # boxes left open without a lemma
         ("handing", np.int64),  # boxes with up to so many uncertain points may be handed over; 0: none
         ("handed", np.int64),  # boxes handed over
+        ("pause", np.int64),  # return before the next box of at most this depth is visited; -1: never
         # questions to the caller and its answers, about the present box
         ("offered", np.int64),  # 1 after BETTER was returned for it
         ("need", np.int64),  # what the lemma asked for has to prove
@@ -191,6 +192,6 @@ _STATE = np.dtype(
 def new_state(target: int, few: int) -> np.record:
     """The counters of a pass that has not begun."""
     state: np.record = np.zeros(1, _STATE).view(np.recarray)[0]
-    state.depth = state.face = -1
+    state.depth = state.face = state.pause = -1
     state.target, state.few = target, few
     return state

@@ -1,0 +1,247 @@
+"""One pass of a box search in pieces: the tree proves the next target, its pieces being grown by several workers at a time.
+
+Each piece is a task (`tasks`). A task that has used up its budget hands boxes back, which become pieces and tasks of their own. Budgets
+grow with the work done so far in the pass, so that at its end no worker waits long for the last task of another. The largest pieces
+come first. Better rules reach running tasks at once if they share memory, other tasks when they start.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ....arrays import Array
+from ....protocol.crew import Crew
+from .kernels.state import Boxes
+from .lemmas import Lemmas
+from .pieces import NO_TREE, PackedTree, Piece
+from .tasks import BoxWork, Grown, Orders, grow_piece
+
+Stop = Callable[[], object]
+Progress = Callable[[], None]
+
+ALONE_VISITS = 10_000_000
+"""Point visits, about 0.5 s, that the caller makes by itself before it asks others: setting up processes takes longer."""
+
+LEAST_VISITS, MOST_VISITS = 8_000_000, 300_000_000
+"""Budgets of tasks in point visits: about 0.4 s, far above what it takes to hand out a task, and about 15 s, all that is lost with a worker."""
+
+TASKS_PER_WORKER = 16
+"""A budget is at most this fraction (one in so many) of a worker's work in this pass so far: the wait for the last task is bounded by it."""
+
+AHEAD = 1
+"""Tasks per worker that wait at a worker that does not share memory, so that it is never idle while an answer travels."""
+
+LOOK_SECONDS = 0.1
+"""Seconds between two looks at the clock while others are at work."""
+
+MOST_LOSSES = 3
+"""Workers that may be lost with the same piece before the piece itself is blamed."""
+
+
+class TaskRecord(NamedTuple):
+    """One task of the log: the target of its pass, its number, the task that handed it its box (-1: it was there when the pass began),
+    its processor seconds and its point visits."""
+
+    target: int
+    number: int
+    parent: int
+    cpu: float
+    visits: int
+
+
+@dataclass(frozen=True, eq=False)
+class Help:
+    """Who helps a search: workers, if there are any; how many seconds are left; where finished pieces are kept, if they are."""
+
+    crew: Crew | None
+    seconds_left: Callable[[], float]
+
+
+class Host(Protocol):
+    """The search that a pass belongs to."""
+
+    work: BoxWork
+    lemmas: Lemmas
+    best: int
+    nodes: int
+    visits: int
+    log: list[TaskRecord]
+    shared: object
+    """The crew's token of `work`, once it has one."""
+
+    def offer(self, W: Array) -> bool:
+        """Make W the incumbent if it costs less."""
+        ...
+
+
+def first_pieces(r: int) -> dict[int, Piece]:
+    """The faces of the cube, before any search."""
+    return {0: Piece(Boxes.faces(r), NO_TREE)}
+
+
+class _Polled(Orders):
+    """Orders of a task in the caller's own thread, which asks whether to stop itself."""
+
+    def __init__(self, best: int, stop: Stop, on_progress: Progress | None) -> None:
+        super().__init__(best)
+        self._stop, self._on_progress = stop, on_progress
+
+    def is_over(self, seconds: float) -> bool:
+        """Ask the caller."""
+        if self._on_progress is not None:
+            self._on_progress()
+        self.stopped = self.stopped or bool(self._stop())
+        return self.stopped
+
+
+class PiecePass:
+    """One pass: `pieces` are those of the tree so far, and those of the new tree once it is complete."""
+
+    def __init__(self, search: Host, target: int, pieces: dict[int, Piece], help: Help) -> None:
+        self.search, self.target, self.help = search, target, help
+        total = sum(piece.nodes for piece in pieces.values())
+        self.pieces = {
+            number: replace(piece, share=piece.nodes / total if total else 1.0 / len(pieces))
+            for number, piece in pieces.items()
+        }
+        self.holes = 0
+        self.done_share = 0.0
+        self.visits = 0
+        self.todo = [(-piece.share, number) for number, piece in self.pieces.items()]
+        heapq.heapify(self.todo)
+        self._next = max(self.pieces) + 1
+        self._parents: dict[int, int] = {}
+        self._losses: dict[int, int] = {}
+        self._running: dict[Future[Grown], tuple[int, int]] = {}  # piece and number of lemmas that the task knows
+        self._orders = Orders(search.best)
+
+    @property
+    def size(self) -> int:
+        """Nodes of all pieces."""
+        return sum(piece.nodes for piece in self.pieces.values())
+
+    def advance(self, stop: Stop, on_progress: Progress | None) -> bool:
+        """True when the pass is complete, though perhaps with holes; False when stopped."""
+        try:
+            while self.todo or self._running:
+                crew = self.help.crew
+                if crew is None or (not self._running and self.search.visits < ALONE_VISITS):
+                    if not self._grow_here(stop, on_progress):
+                        return False
+                    continue
+                self._hand_out(crew)
+                self._collect(crew, LOOK_SECONDS)
+                if on_progress is not None:
+                    on_progress()
+                if stop():
+                    return False
+            return True
+        finally:
+            self._recall()
+
+    def _budget(self) -> int:
+        """Point visits of the next task."""
+        if self.help.crew is None:
+            return MOST_VISITS
+        share = self.visits // (self.help.crew.workers * TASKS_PER_WORKER)
+        return min(MOST_VISITS, max(LEAST_VISITS, share))
+
+    def _grow_here(self, stop: Stop, on_progress: Progress | None) -> bool:
+        """Grow the next piece in this thread; False when stopped."""
+        number = heapq.heappop(self.todo)[1]
+        orders = _Polled(self.search.best, stop, on_progress)
+        lemmas = self.search.lemmas.table
+        grown = grow_piece(self.search.work, self.pieces[number], self.target, lemmas, self._budget(), orders)
+        self._take(number, len(lemmas.bounds), grown)
+        if on_progress is not None:
+            on_progress()
+        return not orders.stopped and not stop()
+
+    def _hand_out(self, crew: Crew) -> None:
+        """Give tasks to the workers until none is idle or no piece is left."""
+        most = crew.workers * (1 if crew.sees_memory else 1 + AHEAD)
+        if self.search.shared is None:
+            self.search.shared = crew.share(self.search.work)
+        while self.todo and len(self._running) < most:
+            number = heapq.heappop(self.todo)[1]
+            lemmas = self.search.lemmas.table
+            orders = self._orders if crew.sees_memory else Orders(self.search.best, self.help.seconds_left())
+            future = crew.submit(
+                grow_piece, self.search.shared, self.pieces[number], self.target, lemmas, self._budget(), orders
+            )
+            self._running[future] = (number, len(lemmas.bounds))
+
+    def _collect(self, crew: Crew, seconds: float | None) -> None:
+        """Take what is done within so many seconds."""
+        done, _ = wait(self._running, seconds, FIRST_COMPLETED if seconds is not None else "ALL_COMPLETED")
+        for future in done:
+            number, known = self._running.pop(future)
+            error = future.exception()
+            if error is None:
+                self._take(number, known, future.result())
+                continue
+            self._losses[number] = self._losses.get(number, 0) + 1
+            if not crew.has_lost(error) or self._losses[number] > MOST_LOSSES:
+                raise error
+            heapq.heappush(self.todo, (-self.pieces[number].share, number))
+
+    def _take(self, number: int, known: int, grown: Grown) -> None:
+        """Put the tree of a piece in its place, and the boxes that its task handed back among the pieces to do."""
+        search, piece = self.search, self.pieces[number]
+        if grown.W is not None:
+            search.offer(grown.W)
+        self._orders.best = min(self._orders.best, search.best)
+        search.nodes += grown.nodes
+        search.visits += grown.visits
+        self.visits += grown.visits
+        self.holes += grown.holes
+        search.log.append(
+            TaskRecord(self.target, number, self._parents.get(number, -1), round(grown.cpu, 4), grown.visits)
+        )
+        old = iter(piece.children)
+        children = [next(old) for _ in range(grown.n_handed)]
+        left = 0.0
+        for rest in grown.rest:
+            below = tuple(next(old) for _ in range(rest.n_handed))
+            if rest.tree.nodes == rest.n_handed == 1:  # the old tree handed this box over too
+                children += below
+                continue
+            children.append(self._next)
+            self._parents[self._next] = number
+            self.pieces[self._next] = Piece(rest.box, rest.tree, below, rest.share)
+            heapq.heappush(self.todo, (-rest.share, self._next))
+            self._next += 1
+            left += rest.share
+        self.done_share += piece.share - left
+        tree = self._renumbered(grown, known)
+        self.pieces[number] = replace(piece, tree=tree, children=tuple(children), visits=grown.visits)
+
+    def _renumbered(self, grown: Grown, known: int) -> PackedTree:
+        """The tree with the search's own numbers of the lemmas that the task found."""
+        if not grown.proofs:
+            return grown.tree
+        numbers = np.array([self.search.lemmas.add(proof) for proof in grown.proofs], dtype=np.int32)
+        lemmas = grown.tree.lemmas
+        own = lemmas >= known
+        return replace(grown.tree, lemmas=np.where(own, numbers[np.where(own, lemmas - known, 0)], lemmas))
+
+    def _recall(self) -> None:
+        """Bring running tasks to an end: those that share memory return what they have, the others are given up and begun again later."""
+        crew = self.help.crew
+        if crew is None or not self._running:
+            return
+        if crew.sees_memory:
+            self._orders.stopped = True
+            self._collect(crew, None)
+            self._orders = Orders(self.search.best)
+            return
+        for future, (number, _) in self._running.items():
+            future.cancel()
+            heapq.heappush(self.todo, (-self.pieces[number].share, number))
+        self._running.clear()

@@ -1,0 +1,199 @@
+"""Proofs in pieces: by threads, processes and a cluster the same bound as by one thread, with a certificate that the checker accepts."""
+
+from __future__ import annotations
+
+import copy
+import os
+import signal
+from concurrent.futures import Future
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+
+import mipclass
+from mipclass import models
+from mipclass.errors import InvalidInputError
+from mipclass.methods.exact.box import piece_pass
+from mipclass.methods.exact.box.kernels.state import HANDED, BoxTree
+from mipclass.methods.exact.box.pieces import PackedTree, Slices
+from mipclass.protocol.crew import LokyCrew, crew_for
+from mipclass.protocol.result import Status
+from tests.truth.zero_one import least_loss
+
+
+@pytest.fixture
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks of a few boxes, from the first box on."""
+    monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
+    monkeypatch.setattr(piece_pass, "LEAST_VISITS", 100)
+
+
+def points(seed: int, n: int = 40, d: int = 3, kind: str = "normal") -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) if kind == "normal" else rng.integers(0, 4, (n, d)).astype(float)
+    return X, np.where(X[:, 0] + rng.normal(0, 1.5, n) > 0, 1, -1)
+
+
+def pieces_of(result: Any) -> list[dict[str, Any]]:
+    lower = result.certificate.content["lower"]
+    return list(lower["proof"]["pieces"]) if lower["kind"] == "box" else []
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("kind", ["normal", "lattice"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_number_of_threads_proves_the_same(small_tasks, threads, kind, weighted):
+    count_of_pieces = 0
+    for seed in range(3):
+        X, y = points(seed, kind=kind)
+        weights = np.random.default_rng(seed).integers(1, 9, len(y)).astype(float) if weighted else None
+        results = [
+            mipclass.solve(
+                models.Model(X, y, minimize=models.ZeroOne(), sample_weight=weights), solver="box", threads=count
+            )
+            for count in (1, threads)
+        ]
+        assert [r.status for r in results] == [Status.OPTIMAL] * 2
+        assert results[0].objective == results[1].objective == results[1].bound
+        assert all(r.certified for r in results)
+        assert mipclass.verify(results[1].certificate, X, y, threads=2).optimal
+        count_of_pieces += len(pieces_of(results[1]))
+    assert count_of_pieces > 3
+
+
+def test_threads_find_the_least_loss_of_enumeration(small_tasks):
+    for seed in range(5):
+        X, y = points(seed, n=12, d=2)
+        result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2)
+        assert result.certified
+        assert result.objective == least_loss(X, y)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_tasks_go_through_the_configured_backend(small_tasks, backend):
+    X, y = points(1)
+    alone = mipclass.solve(models.zero_one(X, y), solver="box")
+    with joblib.parallel_config(backend, n_jobs=2):
+        result = mipclass.solve(models.zero_one(X, y), solver="box")
+    assert result.certified
+    assert result.bound == alone.bound
+    assert len(pieces_of(result)) > 3
+
+
+def test_other_backends_are_refused():
+    with joblib.parallel_config("multiprocessing", n_jobs=2), pytest.raises(InvalidInputError, match="'loky', 'thr"):
+        crew_for(1)
+
+
+def test_a_dask_cluster_proves_the_same(small_tasks):
+    distributed = pytest.importorskip("distributed", reason="pip install 'mipclass[dask]'")
+    X, y = points(2)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        result = mipclass.solve(models.zero_one(X, y), solver="box")
+    assert result.certified
+    assert result.status is Status.OPTIMAL
+
+
+def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
+    """One worker of the pool is killed by its first task."""
+    X, y = points(3)
+    submit = LokyCrew.submit
+    killed = []
+
+    def deadly(self: LokyCrew, function: Any, token: Any, *arguments: Any) -> Future[Any]:
+        if not killed:
+            killed.append(True)
+            return submit(self, _kill, token)
+        return submit(self, function, token, *arguments)
+
+    monkeypatch.setattr(LokyCrew, "submit", deadly)
+    with joblib.parallel_config("loky", n_jobs=2):
+        result = mipclass.solve(models.zero_one(X, y), solver="box")
+    assert killed
+    assert result.certified
+    assert result.status is Status.OPTIMAL
+
+
+def _kill(shared: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_time_limit_holds_for_threads_and_keeps_a_bound():
+    X, y = points(0, n=400, d=7)
+    result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2, time_limit=2.0)
+    assert result.status is Status.TIME_LIMIT
+    assert result.bound is not None
+    assert result.bound > 0
+    assert result.seconds < 3.5
+
+
+def test_a_tree_is_cut_into_the_subtrees_that_follow():
+    """In preorder: 1 (leaf, 2 (leaf, handed)), then a leaf; read so far: the root and its first leaf."""
+    ops = np.array([1, 0, 2, 0, HANDED, 0], np.uint8)
+    counts = np.array([1, 0, 2, 0, 1, 1], np.uint16)
+    pairs = np.arange(15, dtype=np.int32).reshape(5, 3)
+    slices = Slices(BoxTree(ops, counts, pairs, np.zeros(0, np.int32)), 2, 1)
+    above = np.array([[90, 91, 1, 1]])
+    tree, handed = slices.take(above, lambda rows: rows.astype(np.int32))
+    own = tree.unpacked()
+    assert (own.ops.tolist(), own.counts.tolist(), handed) == ([2, 0, HANDED], [3, 0, 1], 1)
+    assert own.pairs.tolist() == [*pairs[1:3].tolist(), [90, 91, 1], *pairs[3:4].tolist()]
+    tree, handed = slices.take(above, lambda rows: rows[:1].astype(np.int32))
+    assert (tree.unpacked().ops.tolist(), tree.unpacked().pairs.tolist(), handed) == ([0], pairs[4:].tolist(), 0)
+    assert not slices.has_more
+
+
+@pytest.fixture(scope="module")
+def in_pieces() -> tuple[Any, np.ndarray, np.ndarray]:
+    X, y = points(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(piece_pass, "ALONE_VISITS", 0)
+        patch.setattr(piece_pass, "LEAST_VISITS", 100)
+        result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2)
+    return result.certificate.content, X, y
+
+
+def _without_a_piece(pieces: list[Any]) -> None:
+    pieces.pop()
+
+
+def _other_box(pieces: list[Any]) -> None:
+    pieces[-1]["high"], pieces[-1]["low"] = pieces[-1]["low"], pieces[-1]["high"]
+
+
+def _other_tree(pieces: list[Any]) -> None:
+    pieces[1]["tree"] = pieces[2]["tree"]
+
+
+def _to_itself(pieces: list[Any]) -> None:
+    """A piece that hands its own box to itself would prove everything."""
+    from mipclass.certificates.certificate import pack
+
+    number = len(pieces) - 1
+    tree = BoxTree(
+        np.array([HANDED], np.uint8), np.zeros(1, np.uint16), np.zeros((0, 3), np.int32), np.zeros(0, np.int32)
+    )
+    pieces[number]["tree"] = PackedTree.of(tree).content()
+    pieces[number]["handed_to"] = pack(np.array([number], np.int32))
+
+
+def _no_list(pieces: list[Any]) -> None:
+    pieces.clear()
+
+
+@pytest.mark.parametrize("fault", [_without_a_piece, _other_box, _other_tree, _to_itself, _no_list])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tampered_pieces_are_rejected(in_pieces, fault, threads):
+    content, X, y = in_pieces
+    assert mipclass.verify(content, X, y, threads=threads)
+    changed = copy.deepcopy(content)
+    fault(changed["lower"]["proof"]["pieces"])
+    verdict = mipclass.verify(changed, X, y, threads=threads)
+    assert not verdict
+    assert "piece" in verdict.place + verdict.reason
