@@ -25,6 +25,10 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """numba.njit with these options. With cache=True compiled code is kept where a folder can be written."""
 
     def compiled(function: Callable[..., Any]) -> Any:
+        if (
+            numba.config.DISABLE_JIT
+        ):  # the environment's NUMBA_DISABLE_JIT: kernels run as Python, for debuggers and coverage
+            return function
         folder = cache_folder(function.__code__.co_filename) if options.get("cache") else None
         with _SETTING:
             before = numba.config.CACHE_DIR

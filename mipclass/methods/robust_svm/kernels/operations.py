@@ -1,7 +1,7 @@
 """What the compiled homotopy asks of an operator; numba chooses the version for its type when the caller is compiled.
 
-`join`, `lies_in_span`, `rates` and `stands_still` are declarations that only compiled code can call. Below each stand its
-versions for SignedRows and SignedGram and the `overload` that chooses between them.
+`join`, `lies_in_span`, `rates` and `stands_still` say so themselves where kernels run as Python. Below each stand its
+versions for SignedRows and SignedGram and the `overload` by which compiled code chooses between them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ DRIFT = 1e-9  # largest change of a margin at which w counts as unmoved; the ran
 
 def join(operator: Operator, active_set: ActiveSet, j: int, spare: Array) -> float:
     """Put point j at the end of A; returns its Schur complement relative to Q_jj. `spare` is (1, capacity) scratch."""
-    raise NotImplementedError
+    return (
+        join_rows(operator, active_set, j, spare)
+        if isinstance(operator, SignedRows)
+        else join_gram(operator, active_set, j, spare)
+    )
 
 
 def join_rows(operator: SignedRows, active_set: ActiveSet, j: int, spare: Array) -> float:
@@ -52,7 +56,7 @@ def lies_in_span(operator: Operator, complement: float) -> bool:
 
     Points of a Gram matrix stay: their pivots have been raised to a floor.
     """
-    raise NotImplementedError
+    return isinstance(operator, SignedRows) and complement < DEPENDENT
 
 
 @overload(lies_in_span, strict=False)
@@ -70,7 +74,9 @@ def rates(
     Returns the mass sum_j |da_j| sqrt(Q_jj) relative to which rounding is measured (it includes `driven`, that of v), and
     whether w moves at all: when the active rows span the space it does not, and dm is left as it was.
     """
-    raise NotImplementedError
+    if isinstance(operator, SignedRows):
+        return rates_rows(operator, state, active_set, leg, driven, motion)
+    return rates_gram(operator, state, active_set, leg, driven, motion)
 
 
 @inner_kernel
@@ -151,7 +157,7 @@ def stands_still(operator: Operator, way: Array) -> bool:
 
     Without a w (Gram matrix) every event counts as a move.
     """
-    raise NotImplementedError
+    return isinstance(operator, SignedRows) and bool(np.sqrt(dot(way, way)) * operator.widest <= DRIFT)
 
 
 @overload(stands_still, strict=False)

@@ -1,0 +1,39 @@
+"""Kernels give the same answers as Python functions, where indices out of range raise instead of reading other memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mipclass import solve
+from mipclass.solving.warm import REHEARSALS
+
+LONG = ("zero-one loss, heuristics", "zero-one loss, proofs by subsystems", "polyhedral separation", "hard-margin loss")
+"""Groups that take more than a second as Python."""
+
+PROGRAM = """
+import json, sys, warnings
+from mipclass import solve
+from mipclass.solving.warm import REHEARSALS
+warnings.simplefilter("ignore")
+found = [solve(problem(), solver, options=options) for solver, problem, options in REHEARSALS[sys.argv[1]]]
+print(json.dumps([[result.claim, result.objective] for result in found]))
+"""
+
+
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+@pytest.mark.parametrize("group", [pytest.param(g, marks=[pytest.mark.slow] * (g in LONG)) for g in REHEARSALS])
+def test_the_same_answers_without_the_compiler(group):
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, group], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for (claim, objective), (solver, problem, options) in zip(json.loads(done.stdout), REHEARSALS[group], strict=True):
+        compiled = solve(problem(), solver, options=options)
+        assert claim == compiled.claim
+        assert objective == pytest.approx(compiled.objective, rel=1e-5, abs=1e-9)  # cccp ends at such an accuracy
