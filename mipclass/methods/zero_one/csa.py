@@ -5,22 +5,67 @@ are the breakpoints of one pencil (`kernels.pencil_swap`), found in O(N) plus a 
 
 variant="default"  equal losses are accepted, and after `patience` pencils without a new best two or three points of
                    the best combination are swapped at random; stops after `steps` pencils.
+                   With many rows most of the pencils are swept inside bands (`banded`).
 variant="paper"    only a lower loss is accepted; stops when no swap of any point helps.
 Claim              heuristic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...arrays import Array
+from ...numeric.random import State, random_state
 from ...protocol.options import Option, number
-from .local import LocalResult, steps_of_a_piece
 from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, LossSearch, PlainZeroOne
 from .prepared import WeightedRows
 from .starts import least_squares_rule
+from .walk import BestRule, LocalResult, OnImprovement, Stop
+
+if TYPE_CHECKING:
+    from .kernels.window import Band
+
+
+class Swaps:
+    """Swaps of the rows on the hyperplane, over unit rows of which the rule v has the given loss, inside a band; a `walk.Walk`."""
+
+    def __init__(
+        self, unit: Array, weights: Array, v: Array, loss: float, band: Band, patience: int, strict: bool, state: State
+    ) -> None:
+        from .kernels.pencil import work_arrays
+        from .kernels.pencil_swap import first_vertex
+
+        self.unit, self.weights, self.band, self.state = unit, weights, band, state
+        self.patience, self.strict = patience, strict
+        self.at = first_vertex(unit, v.copy(), loss)
+        self.work = work_arrays(len(unit))
+
+    @property
+    def best(self) -> Array:
+        """The best rule so far."""
+        return self.at.best_w
+
+    @property
+    def loss(self) -> float:
+        """Its loss."""
+        return float(self.at.losses[1])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left to lower, or no swap of any row helps (strict)."""
+        from .kernels.pencil_swap import IDLE
+
+        is_stuck = self.strict and self.at.counters[IDLE] >= self.unit.shape[1] - 1
+        return self.loss <= 0.0 or bool(is_stuck)
+
+    def go(self, steps: int) -> int:
+        """Sweep so many pencils, fewer when the search comes to its own end; the number swept."""
+        from .kernels.pencil_swap import swap_steps
+
+        how = self.patience, self.strict, self.band
+        return int(swap_steps(self.unit, self.weights, self.at, steps, *how, self.state, self.work))
 
 
 def swap_search(
@@ -31,41 +76,34 @@ def swap_search(
     steps: int = 50_000,
     patience: int = 2_000,
     strict: bool = False,
-    stop: Callable[[], object] | None = None,
-    on_improvement: Callable[[Array, float, int], None] | None = None,
+    stop: Stop | None = None,
+    on_improvement: OnImprovement | None = None,
 ) -> LocalResult:
     """Lower the weighted 0-1 loss over the rows by swaps of the D rows on the hyperplane.
 
     Parameters are those of `local.local_search`; `strict` is the paper's search (no equal moves, no kicks).
     """
-    from ...numeric.random import random_state
-    from .kernels.pencil import work_arrays
-    from .kernels.pencil_swap import IDLE, first_vertex, swap_steps
+    from .banded import banded_search, has_many
+    from .kernels.window import whole_circle
 
     start = least_squares_rule(rows.Z, rows.weights) if w0 is None else np.asarray(w0, dtype=np.float64)
-    best, best_loss = start, rows.cost(start)
+    best = BestRule(rows, start, rows.cost(start), stop, on_improvement)
     m = rows.map.shape[1]
-    if m < 2 or best_loss <= 0.0:
-        return LocalResult(best, best_loss, 0)
+    if m < 2 or best.loss <= 0.0:
+        return best.result()
 
-    state = random_state(int(np.random.default_rng(rng).integers(2**62)))
-    at = first_vertex(rows.unit, rows.whitened(start), best_loss)
-    work = work_arrays(len(rows.Z))
-    piece = steps_of_a_piece(rows)
-    done = 0
-    while done < steps and best_loss > 0.0 and not (stop is not None and stop()):
-        asked = min(piece, steps - done)
-        did = swap_steps(rows.unit, rows.weights, at, asked, patience, strict, state, work)
-        done += did
-        w = rows.map @ at.best_w
-        loss = rows.cost(w)
-        if loss < best_loss:
-            best, best_loss = w, loss
-            if on_improvement is not None:
-                on_improvement(best, best_loss, done)
-        if did < asked or (strict and at.counters[IDLE] >= m - 1):
-            break
-    return LocalResult(best, best_loss, done)
+    generator = np.random.default_rng(rng)
+    state = random_state(int(generator.integers(2**62)))
+    v = rows.whitened(start)
+
+    def swaps(unit: Array, weights: Array, v: Array, loss: float, band: Band) -> Swaps:
+        return Swaps(unit, weights, v, loss, band, patience, strict, state)
+
+    if has_many(rows) and not strict:
+        banded_search(best, v, swaps, generator, steps)
+    else:
+        best.walk(swaps(rows.unit, rows.weights, v, best.loss, whole_circle(m)), steps)
+    return best.result()
 
 
 class CombinatorialSwaps(PlainZeroOne):

@@ -4,42 +4,58 @@ Data        rows z_i = y_i (x_i, 1) of Z, weights c_i >= 0
 Minimise    sum_i c_i [z_i.w <= 0]   over w != 0
 Step        along v(p) = (1 - |p|) w + p u the loss is piecewise constant; all its pieces come from one pass over the
             sorted breakpoints (`kernels.pencil.sweep`), so a step finds the best rule of a whole circle.
+Many rows   most line searches see the rows near the best hyperplane alone (`banded`).
 Claim       heuristic: the loss is counted on the data; proven only when it equals what every rule must pay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...arrays import Array
+from ...numeric.random import State, random_state
 from ...protocol.options import Option, number
 from .method import COMMON_OPTIONS, Found, LossSearch, PlainZeroOne
 from .prepared import WeightedRows, count_loss
 from .starts import least_squares_rule
+from .walk import BestRule, LocalResult, OnImprovement, Stop
 
-PIECE = 2e7
-"""Operations in one call of a compiled search, about 50 ms: between two calls the caller may stop it. The number of steps
-in a piece follows from the size of the data and not from the clock, so that runs repeat."""
-
-SORTING = 40
-"""Operations that a sweep spends on each row beyond its products: histogram and sorting."""
+if TYPE_CHECKING:
+    from .kernels.window import Band
 
 
-@dataclass(frozen=True)
-class LocalResult:
-    """Best rule found (in the coordinates of Z), its loss counted on Z, and the line searches spent."""
+class LineSearches:
+    """Line searches over unit rows from the rule v, inside a band; a `walk.Walk`."""
 
-    w: Array
-    loss: float
-    steps: int
+    def __init__(
+        self, unit: Array, weights: Array, v: Array, loss: float, band: Band, patience: int, state: State
+    ) -> None:
+        from .kernels.pencil import work_arrays
 
+        self.unit, self.weights, self.band, self.patience, self.state = unit, weights, band, patience, state
+        self.v, self.best = v.copy(), v.copy()
+        self.losses = np.full(2, loss)
+        self.idle = np.zeros(1, dtype=np.int64)
+        self.work = work_arrays(len(unit))
 
-def steps_of_a_piece(rows: WeightedRows) -> int:
-    """Sweeps of a pencil in one call of a compiled search."""
-    return max(5, int(PIECE / (rows.Z.size + SORTING * len(rows.Z))))
+    @property
+    def loss(self) -> float:
+        """The loss of the best rule so far."""
+        return float(self.losses[1])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left to lower."""
+        return self.loss <= 0.0
+
+    def go(self, steps: int) -> int:
+        """Make so many line searches, fewer when the loss reaches zero; the number made."""
+        from .kernels.line_search import local_steps
+
+        at = self.v, self.best, self.losses, self.idle
+        return int(local_steps(self.unit, self.weights, *at, steps, self.patience, self.band, self.state, self.work))
 
 
 def local_search(
@@ -49,8 +65,8 @@ def local_search(
     *,
     steps: int = 20_000,
     patience: int = 2_000,
-    stop: Callable[[], object] | None = None,
-    on_improvement: Callable[[Array, float, int], None] | None = None,
+    stop: Stop | None = None,
+    on_improvement: OnImprovement | None = None,
 ) -> LocalResult:
     """Lower the weighted 0-1 loss of w over the rows by at most `steps` exact line searches.
 
@@ -63,41 +79,31 @@ def local_search(
     stop : asked about every 50 ms; anything but None or False ends the search with the best rule so far.
     on_improvement : called with (w, loss, steps) after pieces that improved.
     """
-    from ...numeric.random import random_state
-    from .kernels.line_search import local_steps
-    from .kernels.pencil import work_arrays
+    from .banded import banded_search, has_many
+    from .kernels.window import whole_circle
 
     start = least_squares_rule(rows.Z, rows.weights) if w0 is None else np.asarray(w0, dtype=np.float64)
-    best, best_loss = start, rows.cost(start)
-    flipped = rows.cost(-start)
-    if flipped < best_loss:
-        best, best_loss = -start, flipped
-    if rows.map.shape[1] < 2 or best_loss <= 0.0:
-        return LocalResult(best, best_loss, 0)
+    if rows.cost(-start) < rows.cost(start):
+        start = -start
+    best = BestRule(rows, start, rows.cost(start), stop, on_improvement)
+    m = rows.map.shape[1]
+    if m < 2 or best.loss <= 0.0:
+        return best.result()
 
     generator = np.random.default_rng(rng)
     state = random_state(int(generator.integers(2**62)))
-    v = rows.whitened(best)
-    v = v / np.float64(np.linalg.norm(v)) if np.any(v) else np.eye(rows.map.shape[1])[0]
-    best_v = v.copy()
-    losses = np.full(2, count_loss(rows.unit, rows.weights, v))
-    idle = np.zeros(1, dtype=np.int64)
-    work = work_arrays(len(rows.Z))
-    piece = steps_of_a_piece(rows)
-    done = 0
-    while done < steps and best_loss > 0.0 and not (stop is not None and stop()):
-        asked = min(piece, steps - done)
-        did = local_steps(rows.unit, rows.weights, v, best_v, losses, idle, asked, patience, state, work)
-        done += did
-        w = rows.map @ best_v
-        loss = rows.cost(w)  # counted again, because the way back from whitened coordinates rounds
-        if loss < best_loss:
-            best, best_loss = w, loss
-            if on_improvement is not None:
-                on_improvement(best, best_loss, done)
-        if did < asked:
-            break
-    return LocalResult(best, best_loss, done)
+    v = rows.whitened(start)
+    v = v / np.float64(np.linalg.norm(v)) if np.any(v) else np.eye(m)[0]
+
+    def line_searches(unit: Array, weights: Array, v: Array, loss: float, band: Band) -> LineSearches:
+        return LineSearches(unit, weights, v, loss, band, patience, state)
+
+    if has_many(rows):
+        banded_search(best, v, line_searches, generator, steps)
+    else:
+        loss = count_loss(rows.unit, rows.weights, v)
+        best.walk(line_searches(rows.unit, rows.weights, v, loss, whole_circle(m)), steps)
+    return best.result()
 
 
 class LocalSearch(PlainZeroOne):

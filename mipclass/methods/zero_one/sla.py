@@ -22,9 +22,9 @@ import numpy as np
 
 from ...arrays import Array
 from ...protocol.options import Option, number
-from .local import LocalResult
 from .method import COMMON_OPTIONS, VARIANT_OPTION, Found, LossSearch, PlainZeroOne
 from .prepared import count_loss
+from .walk import LocalResult
 
 CROWD = 1_000.0
 """Points (by weight) up to which the paper's constants are used as they are."""

@@ -10,6 +10,7 @@ import pytest
 from mipclass.methods.zero_one.csa import swap_search
 from mipclass.methods.zero_one.kernels.pencil import work_arrays
 from mipclass.methods.zero_one.kernels.pencil_swap import first_vertex, swap_steps
+from mipclass.methods.zero_one.kernels.window import whole_circle
 from mipclass.methods.zero_one.pcs import prioritised_search
 from mipclass.methods.zero_one.prepared import prepare
 from mipclass.numeric.random import random_state
@@ -46,7 +47,7 @@ def test_paper_variant_stops_where_no_swap_helps():
         Z /= np.linalg.norm(Z, axis=1, keepdims=True)
         at = first_vertex(Z, rng.standard_normal(d + 1), np.inf)
         chosen, losses = at.chosen, at.losses
-        steps = swap_steps(Z, np.ones(n), at, 10**6, 0, True, random_state(seed), work_arrays(n))
+        steps = swap_steps(Z, np.ones(n), at, 10**6, 0, True, whole_circle(d + 1), random_state(seed), work_arrays(n))
         assert steps < 1000
         assert loss_through(Z, chosen) == losses[0]
         for r, other in product(range(d), range(n)):

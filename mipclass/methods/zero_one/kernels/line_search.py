@@ -9,7 +9,8 @@ from ....arrays import Array
 from ....kernels.decorator import njit
 from ....numeric.random import State, below, normal, uniform
 from ....numeric.vectors import add_multiple, length, remove_components, row_products, set_multiple
-from .pencil import Work, loss_of_margins, rule_at, sweep
+from .pencil import Work, loss_of_margins, rule_at
+from .window import Band, is_inside, sweep_inside
 
 # Rows, rules and directions have length one, so these are distances without a unit.
 MOST_HELD = 24  # rows held in place by one direction; more makes the directions expensive and no better
@@ -69,6 +70,7 @@ def local_steps(
     idle: NDArray[np.int64],
     steps: int,
     patience: int,
+    band: Band,
     state: State,
     work: Work,
 ) -> int:
@@ -76,7 +78,8 @@ def local_steps(
 
     Rows of Z and w have length one. A step moves to the best arc of its pencil when that is no worse than the current
     loss. After `patience` steps without a new best, the search starts again from a kick off the best rule. Losses are
-    recounted from Z w at every new best. Returns the number of steps done (fewer when the loss reaches zero).
+    recounted from Z w at every new best. Returns the number of steps done (fewer when the loss reaches zero). The rules
+    stay inside the band.
     """
     n = Z.shape[0]
     margins, b = np.empty(n), np.empty(n)
@@ -87,7 +90,7 @@ def local_steps(
             return step
         u = direction(Z, w, margins, state)
         row_products(Z, u, b)
-        loss, low, high, side = sweep(margins, b, weights, 0.0, losses[0], True, state, work)
+        loss, low, high, side = sweep_inside(margins, b, weights, 0.0, losses[0], True, band, w, u, state, work)
         idle[0] += 1
         if loss < np.inf:
             p = low + (0.1 + 0.8 * uniform(state)) * (high - low)
@@ -95,7 +98,7 @@ def local_steps(
             since_exact += 1
             if loss < losses[0] or since_exact > REFRESH:
                 row_products(Z, w, margins)
-                loss = loss_of_margins(margins, weights)
+                loss = band.outside + loss_of_margins(margins, weights)
                 since_exact = 0
             else:
                 turn(margins, b, p, side)
@@ -109,10 +112,12 @@ def local_steps(
             row_products(Z, best_w, margins)
             u = direction(Z, best_w, margins, state)
             set_multiple(w, 1.0, best_w)
-            add_multiple(w, 10.0 ** (-1.0 - 2.0 * uniform(state)), u)
+            add_multiple(w, band.kick * 10.0 ** (-2.0 * uniform(state)), u)
             set_multiple(w, 1.0 / length(w), w)
+            if not is_inside(band, w):
+                set_multiple(w, 1.0, best_w)
             row_products(Z, w, margins)
-            losses[0] = loss_of_margins(margins, weights)
+            losses[0] = band.outside + loss_of_margins(margins, weights)
             since_exact = 0
     return steps
 

@@ -93,7 +93,8 @@ def sweep(
     """
     loss_left, total, least, most = histogram(a, b, weights, work)
     if least + constant <= target or total - most + constant <= target:
-        return sweep_bins(b, weights, loss_left + constant, total + 2.0 * constant, target, skip_current, state, work)
+        total += 2.0 * constant
+        return sweep_bins(b, weights, loss_left + constant, total, target, skip_current, NO_BREAKPOINT, state, work)
     return NO_RULE
 
 
@@ -105,10 +106,10 @@ def may_reach(sums: Array, k: int, loss: float, total: float, target: float) -> 
 
 
 @njit(cache=True)
-def following_breakpoints(n: int, n_bins: int, work: Work) -> tuple[Array, Index]:
+def following_breakpoints(n: int, n_bins: int, end: float, work: Work) -> tuple[Array, Index]:
     """(the first breakpoint after each bin, the number of breakpoints in it).
 
-    The first breakpoint of all comes back at p + 2, where the last arc ends.
+    The last arc ends at `end`; when that is NO_BREAKPOINT, at the first breakpoint of all, which comes back at p + 2.
     """
     key, bins, _, _ = work
     first = np.empty(n_bins)  # smallest breakpoint of each bin; NO_BREAKPOINT: none
@@ -121,10 +122,11 @@ def following_breakpoints(n: int, n_bins: int, work: Work) -> tuple[Array, Index
             count[k] += 1
             first[k] = min(first[k], key[i])
     following = np.empty(n_bins)
-    upcoming = NO_BREAKPOINT
-    for k in range(n_bins):
-        upcoming = min(upcoming, first[k])
-    upcoming += 2.0
+    upcoming = end
+    if end == NO_BREAKPOINT:
+        for k in range(n_bins):
+            upcoming = min(upcoming, first[k])
+        upcoming += 2.0
     for k in range(n_bins - 1, -1, -1):
         following[k] = upcoming
         upcoming = min(upcoming, first[k])
@@ -139,14 +141,15 @@ def sweep_bins(
     total: float,
     target: float,
     skip_current: bool,
+    end: float,
     state: State,
     work: Work,
 ) -> tuple[float, float, float, float]:
-    """The second half of `sweep`: sort and walk through the bins that may reach the target."""
+    """The second half of `sweep`: sort and walk through the bins that may reach the target; `end` as in `following_breakpoints`."""
     key, bins, order, sums = work
     n = b.shape[0]
     n_bins = sums.shape[0] // 2 - 1
-    following, count = following_breakpoints(n, n_bins, work)
+    following, count = following_breakpoints(n, n_bins, end, work)
     wanted = np.zeros(n_bins + 1, np.bool_)
     starts = np.zeros(n_bins + 1, np.int64)
     loss = loss_left

@@ -16,7 +16,7 @@ from ....arrays import Array, Index
 from ....kernels.decorator import njit
 from ....numeric.random import State
 from ....numeric.vectors import add_multiple, inner, set_multiple
-from .pencil import ON_ALL, Work, histogram, rule_at, sweep_bins
+from .pencil import NO_BREAKPOINT, ON_ALL, Work, histogram, rule_at, sweep_bins
 
 FINISHED, PAUSED, CANDIDATE = 0, 1, 2  # how `pencil_steps` ends
 SWEPT, TIED, ON_FLAT = 0, 1, 2
@@ -209,7 +209,7 @@ def pencil_steps(
             depth[0] = level - 1
             if least > target and total - most > target:
                 continue
-            loss, low, high, side = sweep_bins(b, weights, loss_left, total, target, False, state, work)
+            loss, low, high, side = sweep_bins(b, weights, loss_left, total, target, False, NO_BREAKPOINT, state, work)
             if work[3][work[3].shape[0] - 1] > 0.0:
                 counters[TIED] += 1
             if loss < np.inf:

@@ -21,7 +21,8 @@ from ....numeric.gauss_jordan import invert
 from ....numeric.random import State, below
 from ....numeric.vectors import add_multiple, inner, length, remove_components, row_products, set_multiple
 from .line_search import near_row
-from .pencil import ON_ALL, SMALLEST, Work, loss_of_margins, rule_at, sweep
+from .pencil import ON_ALL, SMALLEST, Work, loss_of_margins, rule_at
+from .window import Band, is_inside, sweep_inside
 
 # Rows and rules have length one, so these are distances without a unit.
 REFRESH = 64  # rank-one updates of U between two fresh inverses, which remove the rounding errors of the updates
@@ -145,13 +146,21 @@ def move_to(Z: Array, at: Vertex, r: int, j: int, v: Array) -> bool:
 
 @njit(cache=True)
 def swap_steps(
-    Z: Array, weights: Array, at: Vertex, steps: int, patience: int, strict: bool, state: State, work: Work
+    Z: Array,
+    weights: Array,
+    at: Vertex,
+    steps: int,
+    patience: int,
+    strict: bool,
+    band: Band,
+    state: State,
+    work: Work,
 ) -> int:
     """`steps` pencils from the vertex `at`, in place; the number of pencils swept.
 
     strict: rows are freed in turn and only a lower loss is accepted (the paper's search); it ends when no swap of any
     row helps. Otherwise rows are freed at random, equal losses are accepted, and after `patience` pencils without a
-    new best two or three rows of the best combination are swapped at random.
+    new best two or three rows of the best combination are swapped at random. The rules stay inside the band.
     """
     w, U, chosen, losses, counters = at.w, at.U, at.chosen, at.losses, at.counters
     n, m = Z.shape
@@ -167,13 +176,13 @@ def swap_steps(
         target = losses[0]
         if strict and target < np.inf:
             target -= IMPROVEMENT
-        loss, low, high, side = sweep(a, b, weights, constant, target, False, state, work)
+        loss, low, high, side = sweep_inside(a, b, weights, constant, target, False, band, w, u, state, work)
         if loss < np.inf:
             if loss < losses[1]:
                 rule = nudged(Z, rule_at(0.5 * (low + high), side, w, u), nudge)
                 row_products(Z, rule, b)
-                loss = loss_of_margins(b, weights)
-                if loss < losses[1]:
+                loss = band.outside + loss_of_margins(b, weights)
+                if loss < losses[1] and is_inside(band, rule):
                     losses[1] = loss
                     set_multiple(at.best_w, 1.0, rule)
                     copy_indices(at.best_chosen, chosen)
@@ -192,7 +201,7 @@ def swap_steps(
             return step + 1
         if not strict and counters[IDLE] >= patience:
             counters[IDLE] = 0
-            kick(Z, at, a, state)
+            kick(Z, at, a, band, state)
             row_products(Z, w, a)
             losses[0] = np.inf
     return steps
@@ -218,8 +227,8 @@ def copy_indices(target: Index, source: Index) -> None:
 
 
 @njit(cache=True)
-def kick(Z: Array, at: Vertex, a: Array, state: State) -> None:
-    """Back to the best combination, then two or three of its rows swapped for random rows near the hyperplane."""
+def kick(Z: Array, at: Vertex, a: Array, band: Band, state: State) -> None:
+    """Back to the best combination, then two or three of its rows swapped for random rows near the hyperplane, inside the band."""
     m = Z.shape[1]
     copy_indices(at.chosen, at.best_chosen)
     start_vertex(Z, at.chosen, at.w, at.U)
@@ -233,7 +242,10 @@ def kick(Z: Array, at: Vertex, a: Array, state: State) -> None:
         size = length(v)
         if size > PARALLEL * length(at.U[r]):
             set_multiple(v, 1.0 / size, v)
-            move_to(Z, at, r, j, v)
+            if not is_inside(band, v):
+                set_multiple(v, -1.0, v)
+            if is_inside(band, v):
+                move_to(Z, at, r, j, v)
 
 
 @njit(cache=True)
