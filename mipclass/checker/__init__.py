@@ -246,7 +246,7 @@ def _proven(lower: Any, kind: Any, problem: ExactProblem, scope: Scope) -> tuple
         if problem.limits:
             raise Rejected("lower", 'a box proof says nothing about limits on errors; prices do (kind "priced")')
         cone = read_cone(lower, problem)
-        rows = check_rows(lower, problem)
+        rows = check_rows(lower, problem, may_repeat=True)
         vectors = [*(problem.signed_row(i) for i in rows.points), *cone.rows]
         weights = [*rows.weights, *row_weights(lower, cone)]
         inside = cone.behind(len(rows.points))

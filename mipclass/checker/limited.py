@@ -100,7 +100,7 @@ def _read_loss(
     from . import box_kernel as kernel
 
     plain = plain_problem(content, problem)
-    rows = check_rows(content, plain)
+    rows = check_rows(content, plain, may_repeat=True)
     weights = [*rows.weights, *row_weights(content, cone)]
     if not rows.points or sum(weights) >= LARGEST:
         raise Rejected(place, "it has no points, or their weights are too large")

@@ -269,11 +269,13 @@ class ProofRows:
     constant: Fraction
 
 
-def check_rows(lower: Any, problem: ExactProblem) -> ProofRows:
+def check_rows(lower: Any, problem: ExactProblem, *, may_repeat: bool = False) -> ProofRows:
     """Merge equal points, cancel opposite ones where the certificate's constant counts them, and hold its weights against it.
 
     Equal points with equal labels are wrong together, so their costs add. Of equal points with opposite labels at least one kind is
     wrong: min of the two masses is paid by every rule, and what is left on the heavier side can be avoided.
+    may_repeat : several rows may stand for the same points, whose costs their weights share. Where rows carry more than a weight (the
+        coefficients of limits), each point must have one row.
     """
     mass: dict[tuple[Fraction, ...], dict[int, Fraction]] = {}
     for i in range(problem.n):
@@ -291,15 +293,16 @@ def check_rows(lower: Any, problem: ExactProblem) -> ProofRows:
     weights = whole_list(field(lower, "weights", "lower"), "lower, weights")
     if len(weights) != len(points):
         raise Rejected("lower, weights", f"there are {len(weights)} for {len(points)} points")
-    seen = set()
+    taken: dict[tuple[tuple[Fraction, ...], int], Fraction] = {}
     for row, (i, weight) in enumerate(zip(points, weights, strict=True)):
         look()
         if not 0 <= i < problem.n:
             raise Rejected(f"lower, point {row}", f"the data have no point {i}")
         point = tuple(problem.X[i])
-        if (point, problem.y[i]) in seen:
+        kind = (point, problem.y[i])
+        if kind in taken and not may_repeat:
             raise Rejected(f"lower, point {row}", "it stands for a point that another one stands for already")
-        seen.add((point, problem.y[i]))
-        if weight < 0 or weight * unit > mass[point][problem.y[i]] - common[point]:
+        taken[kind] = taken.get(kind, Fraction(0)) + weight * unit
+        if weight < 0 or taken[kind] > mass[point][problem.y[i]] - common[point]:
             raise Rejected(f"lower, weight {row}", "it is negative or more than its points cost")
     return ProofRows(points, weights, unit, constant)

@@ -57,6 +57,8 @@ class Exact(Method[ProofForm]):
             return prove_few(form, run)
         if form.statement.is_plain:
             return prove_plain(form, run, None)
+        if form.is_plain_in_a_cone and form.statement.limits:
+            return prove_priced(form, run)
         if not form.is_plain_in_a_cone or form.X.shape[1] > BOX_AT_MOST:
             return prove_constrained(form, run)
-        return prove_priced(form, run) if form.statement.limits else prove_in_cone(form, run)
+        return prove_in_cone(form, run)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,9 @@ class ProofForm(ZeroOneForm):
     """A 0-1 problem with its statement; `weights` are the statement's costs and `scale` is 1."""
 
     statement: Statement
+
+    copies: ClassVar[bool] = False
+    """Whether a box search has a row of weight one per unit of a point's weight (`box.copies`)."""
 
     @cached_property
     def data(self) -> ZeroOneData:

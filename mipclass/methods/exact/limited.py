@@ -19,13 +19,19 @@ from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData, prepare
 from ..zero_one.scope import column_scales
 from .box.cone import Cone
+from .box.copies import copied_rows
+from .box.kernels.state import BoxTree
 from .box.limited import LimitedBoxes, Loss, Part
 from .box.search import MAX_RANK, generic
-from .form import ProofForm
 from .joint import JointLemmas
 from .priced_form import PricedForm, priced_form
 from .prices import RulePool
+from .provers import BoxProver
 from .rational import StoppedError, integer_matrix, rank
+
+NEAR_PRICES = (Fraction(1, 2), Fraction(3, 2))
+"""Other prices at which boxes are closed, as multiples of the best ones: where a limit has room to spare errors count less, where it is
+nearly exceeded they count more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,38 +75,47 @@ class _Case:
 class LimitedProof:
     """A search over boxes that are closed by prices, by the objective or by a limit."""
 
-    def __init__(self, cases: list[_Case], data: ZeroOneData, M: Array, pool: RulePool, cone: Cone | None) -> None:
+    def __init__(
+        self,
+        cases: list[_Case],
+        data: ZeroOneData,
+        M: Array,
+        pool: RulePool,
+        cone: Cone | None,
+        tree: BoxTree | None = None,
+    ) -> None:
+        """M : the map W = M V over the columns of `data`.    tree : one under the first loss, to be grown further."""
         self._cases, self._data, self._M, self._pool, self._cone = cases, data, M, pool, cone
         self._joint = JointLemmas(pool, data.over_all_features(M))
-        self.search = LimitedBoxes([case.loss for case in cases], self._targets, self._offer, self._joint.close)
+        losses = [case.loss for case in cases]
+        self.search = LimitedBoxes(losses, self._targets, self._offer, self._joint.close, tree)
 
     @classmethod
-    def begun(cls, form: ProofForm, pool: RulePool, prices: tuple[Fraction, ...], run: Run) -> LimitedProof | None:
+    def begun(cls, priced: PricedForm, pool: RulePool, boxes: BoxProver | None, run: Run) -> LimitedProof | None:
         """A search that has not begun; None where boxes have too many dimensions or lose rules, or when the run has to stop.
 
-        prices : in the unit of the pool.
+        boxes : a search that proved something at the prices of `priced`, which is to go on.
         """
-        cone = form.cone
+        form, cone = priced.limited, priced.limited.cone
         data = prepare(form.X, form.y, np.ones(len(form.y)), cancel=False, keep_columns=cone is not None)
-        M = generic(data.map if cone is None else cone.over(data).map(data))
+        goes_on = boxes is not None and _goes_on(boxes, priced, data)
+        if boxes is not None and goes_on:
+            data, M, tree = boxes.data, boxes.search.M, boxes.search.proven_tree
+        else:
+            M, tree = generic(data.map if cone is None else cone.over(data).map(data)), None
         Z = data.Z if cone is None else np.vstack([data.Z, cone.over(data).rows])
         r = M.shape[1]
         if not 0 < r <= MAX_RANK or not (r == Z.shape[1] or rank(integer_matrix(Z), most=r) == r):
             return None
         wide = data.over_all_features(M)
-        zero = tuple(Fraction(0) for _ in prices)
-        alone = [tuple(Fraction(int(j == k)) for j in range(len(prices))) for k in range(len(prices))]
-        forms = [
-            priced_form(form, tuple(price * pool.unit for price in prices)),
-            priced_form(form, zero),
-            *(priced_form(form, one, objective=0) for one in alone),
-        ]
         try:
-            cases = [_case(part, wide, run) for part in forms if len(part.data.Z)]
+            cases = [_case(part, wide, run) for part in _losses(priced) if len(part.data.Z)]
         except StoppedError:
             return None
+        if boxes is not None and goes_on:
+            cases[0] = _Case(priced, boxes.points, Loss(boxes.search.points, boxes.search.lemmas))
         found = [case for case in cases if case is not None]
-        return cls(found, data, M, pool, form.cone) if len(found) == len(cases) else None
+        return cls(found, data, M, pool, form.cone, tree) if len(found) == len(cases) else None
 
     def _to_exceed(self) -> Fraction:
         return self._pool.to_exceed() * self._pool.unit
@@ -144,20 +159,36 @@ class LimitedProof:
         }
 
 
+def _goes_on(boxes: BoxProver, priced: PricedForm, data: ZeroOneData) -> bool:
+    """Whether a search at these prices has all points, each of them with a cost, in coordinates that reach every rule."""
+    search = boxes.search
+    has_all = boxes.data is priced.data and len(boxes.data.Z) == len(data.Z) and boxes.data.proof_counts.counts.all()
+    return bool(has_all) and search.reaches_all and search.inverse is None and len(search.proven_tree.ops) > 0
+
+
+def _losses(priced: PricedForm) -> list[PricedForm]:
+    """The priced loss, others at lower and higher prices, the objective alone and each limit alone."""
+    form, prices = priced.limited, priced.prices
+    zero = tuple(Fraction(0) for _ in prices)
+    alone = [tuple(Fraction(int(j == k)) for j in range(len(prices))) for k in range(len(prices))]
+    near = [priced_form(form, tuple(factor * price for price in prices)) for factor in NEAR_PRICES if any(prices)]
+    return [priced, *near, priced_form(form, zero), *(priced_form(form, one, objective=0) for one in alone)]
+
+
 def _case(form: PricedForm, M: Array, run: Run) -> _Case | None:
     """The loss of a plain problem; None where its weights and those of the rows on (w, b) do not add up in 64 bits."""
     data, cone = form.data, form.cone
-    weights = data.proof_counts.counts
-    used = weights > 0
-    points = data.representatives[used]
+    used = data.proof_counts.counts > 0
+    rows, weights = copied_rows(data.proof_counts.counts[used])
+    points = data.representatives[used][rows]
     labels = form.y[points]
     Z = np.column_stack([form.X[points] * labels[:, None], labels])
     scales = column_scales(np.column_stack([form.X, np.ones(len(form.X))]))
     if cone is None:
-        return _Case(form, points, Loss(Z, weights[used], M, scales, run.stop))
-    if not cone.fits(weights[used]):
+        return _Case(form, points, Loss.over(Z, weights, M, scales, run.stop))
+    if not cone.fits(weights):
         return None
-    return _Case(form, points, Loss(*cone.among(Z, weights[used]), M, scales, run.stop, cone.walls))
+    return _Case(form, points, Loss.over(*cone.among(Z, weights), M, scales, run.stop, cone.walls))
 
 
 def _content(part: Part) -> dict[str, Any]:

@@ -51,13 +51,14 @@ def provers_for(n_features: int, loss: float) -> tuple[str, ...]:
 @dataclass(frozen=True, eq=False)
 class PlainProof:
     """What the provers of a plain problem found: a rule (w, b) in the user's units, the lower part of a certificate, why they were
-    stopped early, if they were, and their nodes."""
+    stopped early, if they were, and their nodes; and the boxes of the last race, if there were any."""
 
     rule: tuple[Array, float]
     lower: dict[str, Any]
     stopped: Status | None
     nodes: int
     extra: dict[str, Any]
+    boxes: BoxProver | None = None
 
 
 def prove_plain(form: ProofForm, run: Run, names: Sequence[str] | None) -> Outcome:
@@ -118,6 +119,7 @@ def plain_proof(
         stopped,
         nodes,
         {"proof_by": lead.name, **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers}},
+        next((prover for prover in race.provers if isinstance(prover, BoxProver)), None),
     )
 
 
@@ -150,7 +152,7 @@ def _raced(
         remote = RemoteIIS(form.cover(data), run.seed, start)
         names = [name for name in names if name != "iis"]
     provers: list[Prover] = [
-        BoxProver(data, run.stop, None if form.cone is None else form.cone.over(data), helping)
+        BoxProver(data, run.stop, None if form.cone is None else form.cone.over(data), helping, copies=form.copies)
         if name == "box"
         else IISProver(form.cover(data), run.seed, run)
         for name in names

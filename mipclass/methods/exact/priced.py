@@ -17,9 +17,10 @@ from .constrained import prove_constrained
 from .first_rules import first_rules, improved_rule
 from .form import ProofForm
 from .limited import LimitedProof
-from .plain import plain_proof
+from .plain import BOX_AT_MOST, plain_proof
 from .priced_form import PricedForm, priced_form
 from .prices import RulePool
+from .provers import BoxProver
 from .race import Purpose, Race
 
 MOST_ROUNDS = 40
@@ -27,11 +28,16 @@ MOST_ROUNDS = 40
 
 
 def prove_priced(form: ProofForm, run: Run) -> Outcome:
-    """The limited problem by prices; what they leave open is closed by boxes, and what these leave open goes to branch and cut."""
+    """The limited problem by prices; what they leave open is closed by boxes, and what these leave open goes to branch and cut.
+
+    With many features there are no boxes, and prices serve only where they may close the whole gap: branch and cut has its own at each node.
+    """
     search = PricedSearch(form.unfolded, run)
     search.look_for_prices()
-    search.prove()
-    if not search.is_closed and search.stopped is None:
+    has_boxes = form.X.shape[1] <= BOX_AT_MOST
+    if has_boxes or search.may_close():
+        search.prove()
+    if has_boxes and not search.is_closed and search.stopped is None:
         search.close_by_boxes()
     rule = search.pool.best_W
     if search.is_closed or search.stopped is not None:
@@ -61,6 +67,7 @@ class PricedSearch:
         self.extra: dict[str, Any] = {}
         self._prices = tuple(Fraction(0) for _ in form.statement.limits)
         self._tried: set[tuple[Fraction, ...]] = set()
+        self._boxes: tuple[PricedForm, BoxProver | None] | None = None  # of the last weighted proof
 
     @property
     def is_closed(self) -> bool:
@@ -72,6 +79,11 @@ class PricedSearch:
         if bound > pool.to_exceed() * unit:
             return True
         return pool.best is not None and pool.best * unit - bound <= Fraction(self.run.gap) * pool.best * unit
+
+    def may_close(self) -> bool:
+        """Whether the rules seen so far allow for a proof of the incumbent at the present prices."""
+        pool = self.pool
+        return pool.best is not None and pool.rounded_up(pool.estimate(self._prices)) > pool.to_exceed()
 
     def look_for_prices(self) -> None:
         """First rules, then rules at the best prices so far until these stay the same."""
@@ -101,6 +113,7 @@ class PricedSearch:
             purpose = Purpose(watch.fulfilled, watch.tell, self.nodes)
             found = plain_proof(priced, self.run, None, self.pool.cheapest(self._prices), purpose)
             self.nodes += found.nodes
+            self._boxes = (priced, found.boxes)
             self.pool.take(np.append(*found.rule))
             bound = priced.bound(Fraction(found.lower["bound"]))
             if bound > self.bound or self.lower["kind"] == "trivial":
@@ -114,7 +127,8 @@ class PricedSearch:
 
     def close_by_boxes(self) -> None:
         """Close the gap that prices leave, box by box; without effect where the boxes cannot settle it."""
-        limited = LimitedProof.begun(self.form, self.pool, self._prices, self.run)
+        priced, boxes = self._boxes if self._boxes is not None else (self._at(self._prices), None)
+        limited = LimitedProof.begun(priced, self.pool, boxes, self.run)
         if limited is None:
             return
         before = self.nodes

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,9 @@ class PricedForm(ProofForm):
     prices: tuple[Fraction, ...]
     factor: int
     shift: Fraction
+
+    copies: ClassVar[bool] = True
+    """Prices make the points of one class cost a small multiple of those of the other."""
 
     @property
     def X(self) -> Array:

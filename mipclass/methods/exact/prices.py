@@ -9,8 +9,9 @@ proposed are simple fractions near the maximum, so that the costs c + sum_k p_k 
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
-from math import ceil
+from math import ceil, gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from .box.copies import is_copied
 from .iis.cover import CoverData
 from .iis.offsets import with_best_offset
 from .iis.tree import closed_within
@@ -28,6 +30,9 @@ DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 128, 256, 1024,
 
 HIGHEST = 4
 """Largest price, as a multiple of all costs together per typical coefficient: beyond it one excess outweighs every cost."""
+
+SMALL_GAP = Fraction(1, 50)
+"""Share of the bound up to which one typical cost is a gap that boxes close soon."""
 
 
 class RulePool:
@@ -49,6 +54,11 @@ class RulePool:
         self.total = int(self._costs.sum())
         self._typical = [_typical(coefficients) for coefficients, _ in cover.limits]
         self._cost = _typical(self._costs)
+        columns = [
+            self._costs.tolist(),
+            *([limit.unit * v for v in limit.whole.tolist()] for limit in cover.exact_limits),
+        ]
+        self._kinds = Counter(zip(*columns, strict=True))  # (cost, coefficient of each limit) -> number of rows
 
     def take(self, W: Array) -> bool:
         """Note a rule that keeps the rows on (w, b), and the same with the best offset that keeps the limits; whether the incumbent
@@ -101,7 +111,11 @@ class RulePool:
         self._ceiling = ceil(cost / self.unit)
 
     def prices(self) -> tuple[Fraction, ...]:
-        """Simple prices at which the estimate of g is as good as at its maximum: it proves the incumbent, if the maximum does."""
+        """Simple prices at which the estimate of g is as good as at its maximum: it proves the incumbent, if the maximum does.
+
+        Prices at which few copies of the points have weight one (`box.copies`) may be worse by one typical cost where that is little
+        (SMALL_GAP): their search is faster by more than it takes to close this gap box by box.
+        """
         floats = self._best_floats()
         near = [price * float(t) for price, t in zip(floats, self._typical, strict=True)]
         candidates = []
@@ -113,7 +127,29 @@ class RulePool:
         values = [self.estimate(prices) for prices in candidates]
         wanted = min(max(map(self.rounded_up, values)), self.rounded_up(self.to_exceed() + Fraction(1, 2)))
         good = [prices for prices, value in zip(candidates, values, strict=True) if self.rounded_up(value) >= wanted]
-        return good[0] if self.sums.known else candidates[int(np.argmax([float(v) for v in values]))]
+        if not self.sums.known:
+            return candidates[int(np.argmax([float(v) for v in values]))]
+        if self._has_copies(good[0]):
+            return good[0]
+        enough = wanted - (self._cost if self._cost <= SMALL_GAP * wanted else 0)
+        copied = [
+            (value, -k)
+            for k, (prices, value) in enumerate(zip(candidates, values, strict=True))
+            if self.rounded_up(value) >= enough and self._has_copies(prices)
+        ]
+        return candidates[-max(copied)[1]] if copied else good[0]
+
+    def _has_copies(self, prices: tuple[Fraction, ...]) -> bool:
+        """Whether a box search at these prices copies its points, so that each row has weight one."""
+        used: dict[Fraction, int] = {}
+        for (cost, *coefficients), count in self._kinds.items():
+            priced = cost + sum((p * c for p, c in zip(prices, coefficients, strict=True)), Fraction(0))
+            if priced > 0:
+                used[priced] = used.get(priced, 0) + count
+        denominator = lcm(*(cost.denominator for cost in used))
+        multiples = {int(cost * denominator): count for cost, count in used.items()}
+        unit = gcd(*multiples)
+        return bool(used) and is_copied(sum(m // unit * count for m, count in multiples.items()), sum(used.values()))
 
     def _best_floats(self) -> Array:
         """The prices that maximise the estimate, by a linear program: max t, t - sum_k p_k excess_k <= cost for each rule."""

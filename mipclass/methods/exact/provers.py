@@ -10,12 +10,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, Positions
 from ...certificates.certificate import fraction
 from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData
 from ..zero_one.scope import column_scales
 from .box.cone import Cone
+from .box.copies import copied_rows
 from .box.piece_pass import Help
 from .box.search import BoxSearch
 from .iis.cover import CoverData
@@ -76,20 +77,24 @@ def trivial_lower(data: ZeroOneData) -> dict[str, Any]:
     return {"kind": "trivial", "bound": constant, "constant": constant, "unit": "1", "points": [], "weights": []}
 
 
-def box_lower(data: ZeroOneData, search: BoxSearch) -> dict[str, Any]:
-    """The tree of boxes over the prepared rows that proves what the search has proven; the trivial proof while that is zero."""
+def box_lower(data: ZeroOneData, search: BoxSearch, points: Positions | None = None) -> dict[str, Any]:
+    """The tree of boxes over the prepared rows that proves what the search has proven; the trivial proof while that is zero.
+
+    points : the data row that stands for each row of the search; None: the search has the prepared rows themselves.
+    """
     constant, unit = data.constant, data.proof_counts.unit
     if search.lower <= 0:
         return trivial_lower(data)
     proof = search.proof()
+    points = data.representatives if points is None else points
     return {
         "kind": "box",
         "relative_margin": fraction(proof.relative_margin),
         "bound": fraction(constant + unit * search.lower),
         "constant": fraction(constant),
         "unit": fraction(unit),
-        "points": data.representatives.tolist(),
-        "weights": search.weights[: len(data.Z)].tolist(),
+        "points": points.tolist(),
+        "weights": search.weights[: len(points)].tolist(),
         "proof": proof.content(data),
     }
 
@@ -100,11 +105,22 @@ class BoxProver:
     name = "box"
 
     def __init__(
-        self, data: ZeroOneData, stop: Stop | None = None, cone: Cone | None = None, help: Help | None = None
+        self,
+        data: ZeroOneData,
+        stop: Stop | None = None,
+        cone: Cone | None = None,
+        help: Help | None = None,
+        *,
+        copies: bool = False,
     ) -> None:
-        """cone : over the kept columns.   help : see `BoxSearch`. StoppedError when `stop()` before the search is set up."""
+        """cone : over the kept columns.   help : see `BoxSearch`.   copies : rows of small weight become several of weight one.
+        StoppedError when `stop()` before the search is set up."""
         self.data, self.cone = data, cone
         Z, weights = data.Z, data.proof_counts.counts
+        self.points = data.representatives
+        if copies:
+            rows, weights = copied_rows(weights)
+            Z, self.points = Z[rows], self.points[rows]
         if cone is None:
             self.search = BoxSearch(Z, weights, M=data.map, stop=stop, help=help)
         else:
@@ -150,7 +166,7 @@ class BoxProver:
 
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
-        content = box_lower(self.data, self.search)
+        content = box_lower(self.data, self.search, self.points)
         return (
             content
             if self.cone is None or self.lower <= 0

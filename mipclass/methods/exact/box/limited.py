@@ -44,14 +44,18 @@ BOXES_AT_ONCE = 1 << 12  # boxes whose points are classified in one matrix produ
 class Loss:
     """A plain 0-1 loss over signed rows Z with whole weights, in the coordinates V of a map M that all losses share."""
 
-    def __init__(
-        self, Z: Array, weights: Index, M: Array, scales: Array, stop: Stop | None = None, walls: Walls = NO_WALLS
-    ) -> None:
-        """walls : the rows of a cone, if the rules of one alone count; see `BoxSearch`."""
-        self.weights = weights
-        self.average = max(1.0, float(weights[: len(weights) - walls.behind].mean()))
-        self.points = RoundedPoints(*round_rows(exact_product(Z, M, stop), QBITS, stop), weights)
-        self.lemmas = Lemmas(Z, weights, scales, FEW, lambda rows, W: None, walls)
+    def __init__(self, points: RoundedPoints, lemmas: Lemmas) -> None:
+        self.points, self.lemmas, self.weights = points, lemmas, points.weights
+        of_points = self.weights[: len(self.weights) - lemmas.walls.behind]
+        self.average = max(1.0, float(of_points.mean()))
+
+    @classmethod
+    def over(
+        cls, Z: Array, weights: Index, M: Array, scales: Array, stop: Stop | None = None, walls: Walls = NO_WALLS
+    ) -> Loss:
+        """The loss of signed rows; `walls` are the rows of a cone, if the rules of one alone count, see `BoxSearch`."""
+        points = RoundedPoints(*round_rows(exact_product(Z, M, stop), QBITS, stop), weights)
+        return cls(points, Lemmas(Z, weights, scales, FEW, lambda rows, W: None, walls))
 
     def sure_costs(self, boxes: Boxes) -> Index:
         """The weight of the points that are wrong all over each box."""
@@ -88,12 +92,14 @@ class LimitedBoxes:
         targets: Callable[[], list[int]],
         offer: Callable[[Array], None],
         close: Callable[[Boxes, Stop], Index],
+        begun: BoxTree | None = None,
     ) -> None:
-        """offer : takes the coordinates V of rules that may be better than the incumbent.    close : for each box the number of a
+        """begun : a tree under the first loss that begins with the faces, to be grown further.    offer : takes the coordinates V of rules that may be better than the incumbent.    close : for each box the number of a
         joint lemma that closes it, or -1; StoppedError once it should stop."""
         self.losses, self._targets, self._offer, self._close = losses, targets, offer, close
         self.r = losses[0].points.Q.shape[1]
         self.parts: list[Part] = []
+        self._begun = BoxTree.blank(0, 0, 0) if begun is None else begun
         self.nodes = 0
         self.holes = 0
         self._round = 0
@@ -163,7 +169,9 @@ class LimitedBoxes:
         state = new_state(target, FEW)
         state.best, state.handing = target, FEW_UNCERTAIN[min(self._round, len(FEW_UNCERTAIN) - 1)]
         path = Path.empty(len(loss.weights), self.r)
-        old, out = BoxTree.blank(0, 0, 0), BoxTree.blank(FIRST_NODES, 2 * FIRST_NODES, FIRST_LEMMAS)
+        old = BoxTree.blank(0, 0, 0) if self._round else self._begun
+        room = max(FIRST_NODES, 2 * len(old.ops))
+        out = BoxTree.blank(room, 2 * room, FIRST_LEMMAS)
         handed = Boxes.blank(FIRST_BOXES, self.r)
         while True:
             state.budget = CHUNK
