@@ -47,8 +47,8 @@ def check_limited(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
     every = [*([*point, Fraction(1)] for point in problem.X), *cone.rows]
     mapped(lower, every, scope, "lower")  # every rule has its coordinates V
     contents, parts = field(lower, "losses", "lower"), field(lower, "parts", "lower")
-    if not isinstance(contents, list) or not isinstance(parts, list) or not parts:
-        raise Rejected("lower", "losses and parts must be lists, and there must be a part")
+    if not isinstance(contents, list) or not isinstance(parts, list) or not contents or not parts:
+        raise Rejected("lower", "losses and parts must be lists, and there must be a loss and a part")
     losses, nodes = [], 0
     for number, content in enumerate(contents):
         loss, more = _read_loss(content, lower, problem, scope, cone, f"loss {number}")

@@ -206,13 +206,15 @@ CHANGES_OF_PARTS = {
     "no part": lambda lower: lower.update(parts=[]),
     "a box that is handed to no one": lambda lower: lower["parts"][0].update(handed_to=lower["parts"][-1]["handed_to"]),
     "boxes that are handed elsewhere": handed_elsewhere,
-    "a lower target of a limit": lambda lower: [p.update(target=0) for p in lower["parts"] if p["loss"] == 2],
+    "a lower target of a limit": lambda lower: [
+        p.update(target=0) for p in lower["parts"] if p["loss"] == len(lower["losses"]) - 1
+    ],
     "a higher target": lambda lower: lower["parts"][0].update(target=lower["parts"][0]["target"] + 1),
     "a higher bound": lambda lower: lower.update(bound=str(Fraction(lower["bound"]) + 1)),
     "another loss": lambda lower: lower["parts"][0].update(loss=1),
     "no such loss": lambda lower: lower["parts"][0].update(loss=7),
     "a loss that counts no objective": lambda lower: lower["losses"][0].update(objective=0),
-    "heavier points": lambda lower: lower["losses"][2].update(unit="2"),
+    "heavier points": lambda lower: lower["losses"][-1].update(unit="2"),
     "a map that loses rules": lambda lower: lower.update(map=[(0.0).hex()] * len(lower["map"])),
 }
 
