@@ -38,16 +38,32 @@ repetition) or `--full`, `--jobs N`, `--repeats N`, `--only TEXT`, `--fresh`, `-
 * A case that raises is reported with its error, makes the run end with code 1, and is tried again by the next run.
 * `--jobs N` runs cells in parallel through joblib; under `joblib.parallel_config("dask")` on a cluster. Use it for studies of
   quality, not of time.
+* A study of a paper's tables may give `compared`: its cells beside the paper's, and the causes of those that are worse. A full
+  run stores them in `benchmarks/comparisons/`, from which the page "Reproduction" is made.
 * The report becomes one section of `benchmarks/RESULTS.md`, replaced in place, with dates, versions and machine, and with
   the number of cached cells that are older than the present source. A quick run never replaces the section of a full one.
 
 Files: `case` says what is measured, `measuring` measures one cell, `store` keeps cells on disk, `results` reads them,
-`section` writes RESULTS.md, `study` runs it all.
+`section` writes RESULTS.md, `comparison` judges figures beside a paper's, `study` runs it all.
 """
 
 from .case import Case, Cell, product
+from .comparison import Cause, Comparison, Comparisons, compare_means, error_of_difference
 from .measuring import measure
 from .results import Results, table
 from .study import Study
 
-__all__ = ["Case", "Cell", "Results", "Study", "measure", "product", "table"]
+__all__ = [
+    "Case",
+    "Cause",
+    "Cell",
+    "Comparison",
+    "Comparisons",
+    "Results",
+    "Study",
+    "compare_means",
+    "error_of_difference",
+    "measure",
+    "product",
+    "table",
+]

@@ -14,6 +14,7 @@ from typing import Any
 import joblib
 
 from .case import Case, Cell
+from .comparison import Cause, Comparison, Comparisons, settle
 from .measuring import run_cell
 from .results import Results
 from .section import origin, replace_section, versions
@@ -22,7 +23,10 @@ from .store import BENCHMARKS, CellStore
 
 @dataclass
 class LastRun:
-    """What the last run of a study did: cells wanted, of these found in the cache and computed; failures; its section."""
+    """What the last run of a study did: cells wanted, of these found in the cache and computed; failures; its section.
+
+    `compared` has the paper's cells beside ours, None where the study has none.
+    """
 
     cells: int = 0
     cached: int = 0
@@ -30,14 +34,16 @@ class LastRun:
     failures: tuple[str, ...] = ()
     section: str = ""
     written: bool = False
+    compared: Comparisons | None = None
 
 
 @dataclass
 class Study:
     """A list of cases and a report, as the package's docstring describes.
 
-    `cases(full)` yields the cases and `report(results)` writes the section's markdown. `name` is the key of the section
-    and of the cache: renaming a study forgets both.
+    `cases(full)` yields the cases and `report(results)` writes the section's markdown. `compared(results)` gives the cells of the
+    paper's tables beside ours, and the causes of those that are worse (see `comparison`). `name` is the key of the section and of
+    the cache: renaming a study forgets both.
     """
 
     name: str
@@ -50,6 +56,7 @@ class Study:
     warmup: Callable[[], Any] | None = None
     cache: Path | None = None
     results_file: Path = BENCHMARKS / "RESULTS.md"
+    compared: Callable[[Results], tuple[Sequence[Comparison], Sequence[Cause]]] | None = None
     last: LastRun = field(default_factory=LastRun)
 
     def __post_init__(self) -> None:
@@ -68,8 +75,12 @@ class Study:
         section = self.section(results, full=given.full)
         self.last.failures, self.last.section = tuple(results.errors()), section
         print(section)
+        if self.compared is not None:
+            self.last.compared = settle(self.name, origin(results), *self.compared(results))
         if not given.no_write and not given.only:
             self.last.written = replace_section(self.results_file, self.name, section, full=given.full)
+            if given.full and self.last.compared is not None:
+                self.last.compared.save(self.results_file.parent / "comparisons")
         if results.errors():
             print("\n".join(["failed:", *results.errors()]), file=sys.stderr)
             raise SystemExit(1)

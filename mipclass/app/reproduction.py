@@ -19,6 +19,9 @@ from ..errors import InvalidInputError
 STUDY_TABLE = "benchmarks.studies"
 """The repository's module whose STUDIES names every study, the module that holds it, and what it reproduces."""
 
+COMPARISON = "benchmarks.harness.comparison"
+"""The repository's module that judges the studies' figures beside the papers'."""
+
 
 def root() -> Path:
     """The checkout that holds benchmarks/: the one this package is imported from, or the current folder."""
@@ -50,7 +53,10 @@ def _find_benchmarks(folder: str) -> None:
 
 @dataclass(frozen=True)
 class StudyRun:
-    """What became of one study: cells wanted, found from earlier runs, computed now; what failed; where its table is."""
+    """What became of one study: cells wanted, found from earlier runs, computed now; what failed; where its table is.
+
+    `beside_paper` has for each table of the paper how many cells are better, within error, worse with a cause, and open.
+    """
 
     study: str
     cells: int
@@ -59,6 +65,21 @@ class StudyRun:
     failures: tuple[str, ...]
     results_file: str | None
     section: str
+    beside_paper: tuple[dict[str, Any], ...] = ()
+
+
+def stored_counts() -> list[dict[str, Any]]:
+    """The counts of all studies that were stored by their last full runs; nothing is run."""
+    names = sorted(_study_table())
+    load = import_module(COMPARISON).load
+    found = [load(name, root() / "benchmarks" / "comparisons") for name in names]
+    return [counts for comparisons in found if comparisons is not None for counts in comparisons.counts()]
+
+
+def in_words(counts: dict[str, Any]) -> str:
+    """The counts of one table as a line of text."""
+    line: str = import_module(COMPARISON).count_in_words(counts)
+    return line
 
 
 def reproduce(
@@ -88,7 +109,10 @@ def reproduce(
                     raise InvalidInputError(f"study {name!r} ended with {stop.code!r} before it ran.") from stop
             last = study.last
             file = str(study.results_file) if last.written else None
-            done.append(StudyRun(name, last.cells, last.cached, last.computed, last.failures, file, last.section))
+            counts = () if last.compared is None else tuple(last.compared.counts())
+            done.append(
+                StudyRun(name, last.cells, last.cached, last.computed, last.failures, file, last.section, counts)
+            )
     return done
 
 

@@ -54,6 +54,11 @@ def test_list_of_names_is_fresh() -> None:
     assert (DOCS / "api.md").read_text() == tool("tools/api.py").content(), "run: python docs/tools/api.py"
 
 
+def test_page_of_the_reproduction_is_fresh() -> None:
+    made = tool("tools/reproduction.py").content()
+    assert (DOCS / "reproduction.md").read_text() == made, "run: python docs/tools/reproduction.py"
+
+
 def test_gallery_is_complete() -> None:
     gallery = tool("tools/gallery.py")
     assert gallery.page() == (DOCS / "gallery.md").read_text(), "run: python docs/tools/gallery.py"

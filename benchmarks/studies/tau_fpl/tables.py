@@ -26,58 +26,23 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from benchmarks.harness import Case, Results, Study, table
 from benchmarks.peers.newton_svm import fit_svm
+from benchmarks.studies.tau_fpl.printed import PAPER_CLASSIFICATION, PAPER_RANKING
+from benchmarks.studies.tau_fpl.settled import TAUS, VARIANTS, compared
 from mipclass import datasets
-from mipclass.analysis.thresholds import rank_threshold
+from mipclass.analysis.thresholds import clear_of_rounding, rank_threshold
 from mipclass.estimators.splits import row_hashes, split
 from mipclass.methods.tau_fpl.ranking import RankingData
 from mipclass.methods.tau_fpl.smoothed_primal import train_path
 from mipclass.models.false_positive import number_of_top
 from mipclass.protocol.run import Run
 
-TAUS = {
-    "heart_statlog": (0.05, 0.1),
-    "breast_wisconsin": (0.01, 0.05, 0.1),
-    "spambase": (0.001, 0.005, 0.01, 0.05, 0.1),
-    "w8a_train": (0.0005, 0.001, 0.005, 0.01, 0.05, 0.1),
-}
 HOLDOUTS = {"heart_statlog": 30, "breast_wisconsin": 30, "spambase": 30, "w8a_train": 10}
 QUICK = {"heart_statlog": 4, "breast_wisconsin": 4}
 N_ROUNDS = 10
-
-# The paper's Table 2: CS-SVM, TopPush, SVM-pAUC, tau-Rank, 2 tau-Rank by tau.
-PAPER_RANKING = {
-    "heart_statlog": [(0.526, 0.541, 0.509, 0.541, 0.547), (0.691, 0.711, 0.728, 0.740, 0.734)],
-    "spambase": [
-        (0.109, 0.112, None, 0.112, 0.112), (0.302, 0.303, None, 0.305, 0.311), (0.487, 0.484, None, 0.460, 0.477),
-        (0.811, 0.774, None, 0.842, 0.862), (0.920, 0.845, None, 0.929, 0.936),
-    ],
-    "w8a_train": [
-        (0.501, 0.508, None, 0.508, 0.508), (0.520, 0.551, None, 0.551, 0.549), (0.649, 0.627, None, 0.645, 0.675),
-        (0.695, 0.656, None, 0.710, 0.739), (0.828, 0.761, None, 0.832, 0.841), (0.885, 0.842, None, 0.894, 0.902),
-    ],
-}  # fmt: skip
-# The paper's Table 3: (fpr, tpr, NP-score) of BS-SVM, CS-LR, CS-SVM, CS-SVM-OOB, tau-FPL, 2 tau-FPL by tau.
-PAPER_CLASSIFICATION = {
-    ("heart_statlog", 0.05): ((.069, .675, .713), (.035, .394, .606), (.027, .327, .673), (.058, .553, .609), (.053, .582, .468), (.055, .584, .514)),
-    ("heart_statlog", 0.1): ((.121, .774, .435), (.058, .615, .385), (.078, .666, .334), (.088, .682, .318), (.086, .686, .314), (.080, .679, .317)),
-    ("breast_wisconsin", 0.01): ((.015, .964, .559), (.007, .884, .116), (.006, .870, .130), (.014, .955, .451), (.013, .955, .324), (.011, .949, .192)),
-    ("breast_wisconsin", 0.05): ((.063, .978, .276), (.013, .965, .035), (.017, .965, .034), (.046, .974, .026), (.041, .976, .025), (.045, .974, .026)),
-    ("breast_wisconsin", 0.1): ((.113, .985, .142), (.035, .970, .030), (.044, .973, .027), (.095, .981, .020), (.098, .982, .018), (.094, .982, .018)),
-    ("spambase", 0.005): ((.008, .426, 1.220), (.007, .011, 1.362), (.002, .109, .891), (.005, .275, .790), (.005, .278, .722), (.004, .268, .732)),
-    ("spambase", 0.01): ((.013, .583, .748), (.007, .011, .989), (.004, .256, .744), (.009, .418, .582), (.008, .416, .584), (.008, .440, .560)),
-    ("spambase", 0.05): ((.054, .895, .192), (.007, .011, .989), (.020, .667, .333), (.047, .793, .207), (.041, .822, .178), (.046, .845, .155)),
-    ("spambase", 0.1): ((.103, .941, .087), (.007, .011, .989), (.051, .716, .284), (.090, .902, .099), (.087, .925, .075), (.090, .928, .072)),
-    ("w8a_train", 0.0005): ((.001, .525, .966), (.000, .101, .900), (.000, .420, .580), (.000, .438, .562), (.000, .428, .572), (.000, .428, .572)),
-    ("w8a_train", 0.001): ((.001, .585, .710), (.000, .119, .881), (.000, .447, .553), (.001, .493, .507), (.001, .495, .505), (.001, .499, .501)),
-    ("w8a_train", 0.005): ((.006, .710, .437), (.000, .119, .881), (.002, .595, .405), (.003, .634, .366), (.003, .654, .347), (.003, .667, .333)),
-    ("w8a_train", 0.01): ((.011, .749, .341), (.014, .696, .715), (.006, .642, .358), (.006, .695, .305), (.006, .702, .298), (.007, .726, .274)),
-    ("w8a_train", 0.05): ((.048, .823, .177), (.014, .696, .305), (.013, .701, .299), (.046, .805, .195), (.033, .818, .182), (.036, .827, .173)),
-    ("w8a_train", 0.1): ((.049, .823, .177), (.014, .696, .305), (.013, .701, .299), (.053, .814, .186), (.042, .833, .167), (.038, .826, .174)),
-}  # fmt: skip
 
 Part = tuple[Any, np.ndarray]
 Scores = np.ndarray
@@ -86,10 +51,12 @@ Scores = np.ndarray
 # -- measures -------------------------------------------------------------------------------------------------------------
 
 
-def ranked_above(scores: Scores, y: np.ndarray, tau: float) -> float:
-    """One minus criterion (3): positives above the ceil(tau n)-th largest negative score."""
+def ranked_above(scores: Scores, y: np.ndarray, tau: float, ties: bool = False) -> float:
+    """Positives above the ceil(tau n)-th largest negative score; with `ties` also those equal to it, as criterion (3) is printed."""
     negatives = np.sort(scores[y < 0])[::-1]
-    return float((scores[y > 0] > negatives[max(1, ceil(tau * len(negatives) - 1e-9)) - 1]).mean())
+    level = negatives[max(1, ceil(tau * len(negatives) - 1e-9)) - 1]
+    positives = scores[y > 0]
+    return float((positives >= level if ties else positives > level).mean())
 
 
 def rates_of(called: np.ndarray, y: np.ndarray, tau: float) -> tuple[float, float, float]:
@@ -102,14 +69,23 @@ def rates_of(called: np.ndarray, y: np.ndarray, tau: float) -> tuple[float, floa
 
 
 def hold_out(name: str, seed: int) -> tuple[Part, Part]:
-    """Training and test part of one stratified hold-out; dense columns standardised on the training part."""
+    """Training and test part of one stratified hold-out; dense columns standardised on the training part.
+
+    A name such as "spambase, log" is a variant of the set (`settled.VARIANTS`).
+    """
+    name, _, variant = name.partition(", ")
     X, y = datasets.load(name)
     y = np.asarray(y, dtype=np.float64)
     [(train, test)] = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=seed).split(np.zeros(len(y)), y)
+    if variant == "other class":
+        y = -y
     if sp.issparse(X):
         X = sp.csr_array(X)
         return (X[train], y[train]), (X[test], y[test])
-    scaler = StandardScaler().fit(X[train])
+    if variant == "log":
+        X = np.log1p(X)
+    scaler = MinMaxScaler((-1, 1)) if variant == "range" else StandardScaler()
+    scaler.fit(X[train])
     return (scaler.transform(X[train]), y[train]), (scaler.transform(X[test]), y[test])
 
 
@@ -189,13 +165,17 @@ def out_of_bootstrap(part: Part, fit: Callable[[Part], np.ndarray], tau: float, 
             thresholds.append(rank_threshold((X[rest] @ w)[y[rest] < 0], tau) / norm)
     if not scorers:
         return np.zeros(X.shape[1]), 0.0
-    return np.mean(scorers, axis=0), float(np.mean(thresholds))
+    # Equal negatives are held out together; the rank rule of the averaged scorer on all negatives knows the size of a tied group.
+    scorer = np.mean(scorers, axis=0)
+    scores = X @ scorer
+    at_least = clear_of_rounding(rank_threshold(scores[y < 0], tau), scores)
+    return scorer, max(float(np.mean(thresholds)), at_least)
 
 
 def by_fpl(name: str, seed: int, variant: str) -> dict[str, Any]:
     """Ranking and classification figures of tau-FPL, 2tau-FPL or TopPush on one hold-out."""
     train, (X, y) = hold_out(name, seed)
-    taus = TAUS[name]
+    taus = TAUS[name.partition(", ")[0]]
     factor = {"tau-FPL": 1.0, "2tau-FPL": 2.0, "TopPush": None}[variant]
     out: dict[str, Any] = {}
     if factor is None:
@@ -206,6 +186,7 @@ def by_fpl(name: str, seed: int, variant: str) -> dict[str, Any]:
             chosen = choose_R(train, tau_rank, (tau,), seed)
         w = fpl_scorer(train, tau_rank, chosen[tau])
         out[f"rank {tau}"] = ranked_above(X @ w, y, tau)
+        out[f"tied {tau}"] = ranked_above(X @ w, y, tau, ties=True)
         out[f"R {tau}"] = chosen[tau]
         if factor is not None:
             fit = partial(fpl_scorer, tau_rank=tau_rank, R=chosen[tau])
@@ -237,7 +218,7 @@ RATIOS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0)
 def by_cost(name: str, seed: int, variant: str) -> dict[str, Any]:
     """CS-SVM (with and without the out-of-bootstrap threshold), CS-LR, BS-SVM."""
     train, (X, y) = hold_out(name, seed)
-    taus = TAUS[name]
+    taus = TAUS[name.partition(", ")[0]]
     fit = logistic if variant == "CS-LR" else svm
     ratios = (1.0,) if variant == "BS-SVM" else RATIOS
     pieces = folds(train, seed)
@@ -282,6 +263,7 @@ def by_cost(name: str, seed: int, variant: str) -> dict[str, Any]:
                 out[f"class {tau}"] = rates_of(scores > threshold(wb, train, tau), y, tau)
                 continue
             out[f"rank {tau}"] = ranked_above(scores, y, tau)
+            out[f"tied {tau}"] = ranked_above(scores, y, tau, ties=True)
             if variant == "CS-SVM":
                 w, b = out_of_bootstrap(train, lambda part, C=C, r=ratio: svm(part, C, r)[:-1], tau, seed)
                 out[f"oob {tau}"] = rates_of(X @ w > b, y, tau)
@@ -314,6 +296,10 @@ def cases(full: bool) -> Iterator[Case]:
         for seed in range(min(count, caps[min(place, len(caps) - 1)])):
             for variant in ("tau-FPL", "2tau-FPL", "TopPush", "CS-SVM", "CS-LR", "BS-SVM"):
                 yield Case(variant, holdout, {"name": name, "seed": seed, "variant": variant})
+    for name, (seeds, labels) in VARIANTS.items() if full else ():
+        for seed in range(seeds):
+            for label in labels:
+                yield Case(label, holdout, {"name": name, "seed": seed, "variant": label})
 
 
 # -- report ---------------------------------------------------------------------------------------------------------------
@@ -331,11 +317,16 @@ def _with_paper(ours: float | None, paper: float | None) -> str:
     return f"{shown} [{'no figure' if paper is None else f'{paper:.3f}'}]"
 
 
+def names_of(results: Results) -> list[str]:
+    """The sets of the tables that were run, without their variants."""
+    return [name for name in TAUS if results.where(name=name).cells]
+
+
 def ranking_table(results: Results) -> str:
     """Table 2, the paper's figures in brackets."""
     header = ["data", "tau", "CS-SVM", "TopPush", "SVM-pAUC-tight", "tau-Rank", "2tau-Rank"]
     rows = []
-    for name in dict.fromkeys(c.case.parameters["name"] for c in results.cells):
+    for name in names_of(results):
         here = results.where(name=name)
         for column, tau in enumerate(TAUS[name]):
             paper = PAPER_RANKING.get(name, [(None,) * 5] * len(TAUS[name]))[column]
@@ -350,7 +341,7 @@ def classification_table(results: Results) -> str:
     order = [("BS-SVM", "class"), ("CS-LR", "class"), ("CS-SVM", "class"), ("CS-SVM", "oob"), ("tau-FPL", "class"), ("2tau-FPL", "class")]  # fmt: skip
     header = ["data", "tau", "BS-SVM", "CS-LR", "CS-SVM", "CS-SVM-OOB", "tau-FPL", "2tau-FPL"]
     rows = []
-    for name in dict.fromkeys(c.case.parameters["name"] for c in results.cells):
+    for name in names_of(results):
         for tau in TAUS[name]:
             paper = PAPER_CLASSIFICATION.get((name, tau))
             row: list[Any] = [name, tau]
@@ -383,7 +374,7 @@ def report(results: Results) -> str:
     """The section's markdown."""
     counts = ", ".join(
         f"{name} {len({c.case.parameters['seed'] for c in results.where(name=name).cells})}"
-        for name in dict.fromkeys(c.case.parameters["name"] for c in results.cells)
+        for name in names_of(results)
     )
     return "\n\n".join(
         [
@@ -399,7 +390,7 @@ def report(results: Results) -> str:
     )
 
 
-study = Study("tau_fpl_tables", "tau-FPL: Tables 2 and 3", cases, report)
+study = Study("tau_fpl_tables", "tau-FPL: Tables 2 and 3", cases, report, compared=compared)
 
 if __name__ == "__main__":
     study.main()
