@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..arrays import Array, Mask, Positions
+from ..arrays import Array, Positions
 from ..checks import is_number, is_whole_number
 from ..errors import InvalidInputError, MipclassWarning
+from ..methods.robust_svm.errors_along import errors_along
 from ..methods.robust_svm.solution_path import OutlierPath
 from ..modelling.model import Model
 from ..models.robust_svm import check_C, robust_svm
@@ -26,7 +27,6 @@ from .splits import row_hashes, split
 
 MOST_DENSE_ENTRIES = 500_000_000  # 4 GB; the path works on dense rows or on the kernel matrix
 SAME_ERRORS = 1e-12  # sums of weighted errors that differ by no more are equal but for rounding
-BLOCK_ENTRIES = 1 << 22  # scores computed at once along a path: 32 MB
 BELOW_ALL_MARGINS = -1e300  # a finite cut-off that no margin reaches, for the plain SVM at the start of an s path
 
 
@@ -216,16 +216,13 @@ class OutlierPathSVC(BinaryClassifier):
         model, path = fitted.model, fitted.path
         rows = train[model.points.first]
         positive = y[held] == self.classes_[1]
-        signs = np.where(positive, 1.0, -1.0)
         if self.kernel == "linear":
             W = path.coefficients(self._augmented(X[rows]))
-            errors = np.concatenate(
-                [_errors(block @ self._augmented(X[held]).T, signs) @ weights[held] for block in _blocks(W, len(held))]
-            )
+            errors = errors_along(W, self._augmented(X[held]), positive, weights[held])
         else:
             K = X[np.ix_(held, rows)] if self.kernel == "precomputed" else self._rule().gram(X[held], X[rows])
             K = K + (1.0 if self.kernel == "precomputed" and self.fit_intercept else 0.0)
-            errors = path.errors(K, signs, weights[held]) * weights[held].sum()
+            errors = path.errors(K, np.where(positive, 1.0, -1.0), weights[held]) * weights[held].sum()
         return path.values, errors
 
     # ---- fitting -----------------------------------------------------------------------------------------------
@@ -353,17 +350,6 @@ def _dense(X: Any) -> Array:
             "Select features or rows first, or use RGDTreeSVC, which keeps X sparse."
         )
     return np.asarray(X.toarray())
-
-
-def _errors(scores: Array, signs: Array) -> Mask:
-    """Whether each point is on the wrong side of its rule."""
-    return np.asarray((scores > 0) != (signs > 0))
-
-
-def _blocks(W: Array, columns: int) -> list[Array]:
-    """W in blocks of rows, each with at most BLOCK_ENTRIES scores of `columns` points."""
-    size = max(1, BLOCK_ENTRIES // max(1, columns))
-    return [W[k : k + size] for k in range(0, len(W), size)]
 
 
 def _average(curves: list[tuple[Array, Array]], *, falling: bool) -> list[tuple[float, float]]:

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arrays import Array
+from ...arrays import Array, Mask
 from ...errors import InvalidInputError
 from ...models.ramp import check_ramp
 
@@ -72,18 +72,9 @@ def local_optimality(
     unit = np.broadcast_to(np.asarray(scale, dtype=np.float64), a.shape)
     if not (C_i > 0).all() or not (unit > 0).all():
         raise InvalidInputError("C and scale must be positive.")
-    at_edge = np.maximum(np.abs(m - 1.0) / unit, np.maximum(-a, a - C_i) / C_i)
-    right = np.maximum((1.0 - m) / unit, np.abs(a) / C_i)
-    left = np.maximum((m - 1.0) / unit, np.abs(a - C_i) / C_i) + np.where(m < s, np.inf, 0.0)
-    inlier = np.minimum(at_edge, np.minimum(right, left))
-    beyond = np.where(m < s, np.abs(a - theta * C_i) / C_i, np.inf)
-    each = np.maximum(0.0, np.minimum(inlier, beyond))
-    tied = np.abs(m - s) <= tolerance * unit
-    if theta == 1.0:
-        tied[:] = False
-    as_inlier = np.maximum(0.0, C_i - a) / C_i
-    as_outlier = np.maximum(0.0, a - theta * C_i) / C_i
-    each[tied] = np.minimum(each, np.minimum(as_inlier, as_outlier))[tied]
+    each = violations(a, m, C_i, theta, s, unit, tolerance)
+    tied = _tied(m, theta, s, unit, tolerance)
+    as_inlier, as_outlier = _sides(a, C_i, theta)
     tie_violation = 0.0
     if rows is None:
         ties = np.flatnonzero(tied)
@@ -97,6 +88,32 @@ def local_optimality(
             tie_violation = _worst_choice(M, a, C_i, theta, ties, np.flatnonzero(np.abs(m - 1.0) <= tolerance * unit))
     worst = int(np.argmax(each)) if len(each) else -1
     return LocalOptimality(float(each[worst]) if len(each) else 0.0, worst, ties, tie_violation)
+
+
+def violations(
+    a: Array, m: Array, C: Array, theta: float, s: float, unit: Array, tolerance: float = TOLERANCE
+) -> Array:
+    """(n,) how far each point is from meeting its condition; none becomes larger when its unit does."""
+    at_edge = np.maximum(np.abs(m - 1.0) / unit, np.maximum(-a, a - C) / C)
+    right = np.maximum((1.0 - m) / unit, np.abs(a) / C)
+    left = np.maximum((m - 1.0) / unit, np.abs(a - C) / C) + np.where(m < s, np.inf, 0.0)
+    inlier = np.minimum(at_edge, np.minimum(right, left))
+    beyond = np.where(m < s, np.abs(a - theta * C) / C, np.inf)
+    each = np.maximum(0.0, np.minimum(inlier, beyond))
+    tied = _tied(m, theta, s, unit, tolerance)
+    as_inlier, as_outlier = _sides(a, C, theta)
+    each[tied] = np.minimum(each, np.minimum(as_inlier, as_outlier))[tied]
+    return np.asarray(each)
+
+
+def _tied(m: Array, theta: float, s: float, unit: Array, tolerance: float) -> Mask:
+    """Points at the cut-off; the hinge loss (theta = 1) has none."""
+    return np.asarray((np.abs(m - s) <= tolerance * unit) & (theta < 1.0))
+
+
+def _sides(a: Array, C: Array, theta: float) -> tuple[Array, Array]:
+    """How far each multiplier is from that of an inlier at the cut-off (>= C), and of an outlier there (<= C theta)."""
+    return np.maximum(0.0, C - a) / C, np.maximum(0.0, a - theta * C) / C
 
 
 def _worst_choice(

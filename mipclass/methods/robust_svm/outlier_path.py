@@ -20,9 +20,10 @@ from .form import RobustForm, match_robust
 from .jumps import DSolver, by_homotopy, by_primal_dual, leave_cut_off
 from .kernels.operators import SignedRows
 from .kernels.partition import LEFT, OUT, RIGHT, States
-from .local_optimality import SOLVED, local_optimality
-from .solution_path import Memory, OutlierPath, Parameter, difference
+from .local_optimality import SOLVED, local_optimality, violations
+from .solution_path import OutlierPath, Parameter
 from .state import OutlierState, PathCutError, PathStalledError
+from .steps import Memory, difference
 from .svm_start import solve_svm
 from .tracer import Tracer
 
@@ -36,6 +37,11 @@ BLURRED = 1e-4
 PROVEN_GAP = 1e-8  # relative gap of the bound that is reported where the problem is convex
 # -1/2 a'Qa, relative to sum_i C_i Q_ii, from which a kernel counts as not positive semidefinite rather than as rounding.
 INDEFINITE = 1e-8
+
+
+SUMS_AT_ONCE = (
+    100  # points whose sums of |Q_ij alpha_j| are computed together: bounds the memory at so many times n numbers
+)
 
 
 def _is_name(value: Any) -> str | None:
@@ -113,14 +119,32 @@ def _check_of_end(form: RobustForm, path: OutlierPath, values: Values, run: Run)
     """The optimality conditions recomputed from the data; None when the run has to stop first."""
     model, operator, C, theta, s = form.model, form.points.factorable, form.C, form.theta, form.s
     alpha, svm = path.alpha(-1), path.alpha(0)
-    scale = operator.margin_scale(alpha, run.stop)
-    if scale is None:
-        return None
     margins = model.margins(values)[model.points.first]
-    violation = local_optimality(alpha, margins, C, theta, s, scale=scale).violation
+    violation = _relative_violation(form, alpha, margins, run)
+    if violation is None:
+        return None
     absolute = local_optimality(alpha, margins, C, theta, s, rows=operator.matrix)
     blur = max(absolute.violation, local_optimality(svm, operator.margins(svm), C, 1.0, 0.0).violation)
     return EndCheck(violation, blur, violation <= CLAIMED and blur <= BLURRED and absolute.tie_violation <= SOLVED)
+
+
+def _relative_violation(form: RobustForm, alpha: Array, margins: Array, run: Run) -> float | None:
+    """The largest violation relative to 1 + sum_j |Q_ij alpha_j|; None when the run has to stop first.
+
+    Such a sum costs O(n d), and only points whose violation relative to 1 is larger than the largest found so far need it.
+    """
+    operator, C, theta, s = form.points.factorable, form.C, form.theta, form.s
+    each = violations(alpha, margins, C, theta, s, np.ones(len(alpha)))
+    order, worst = np.argsort(-each), 0.0
+    for start in range(0, len(order), SUMS_AT_ONCE):
+        block = order[start : start + SUMS_AT_ONCE]
+        if each[block[0]] <= worst:
+            break
+        if run.stop() is not None:
+            return None
+        unit = operator.margin_scale(alpha, block)
+        worst = max(worst, float(violations(alpha[block], margins[block], C[block], theta, s, unit).max()))
+    return worst
 
 
 def _warn_of_scale(status: Status | None, blur: float) -> None:
@@ -241,5 +265,5 @@ def _add(path: OutlierPath, state: OutlierState, event: str, point: int = -1, st
     else:
         before = Memory(np.zeros(n), np.zeros(n, dtype=bool), np.full(n, RIGHT, dtype=np.int8))
     now = Memory.of(state.a, state.out_level, state.outliers, state.state)
-    step = difference(before, now, np.arange(n), theta=state.theta, s=state.s, event=event, point=point)
-    path.add(step, state.objective())
+    step = difference(before, now, theta=state.theta, s=state.s, event=event, point=point)
+    path.add(step, np.array([state.objective()]))

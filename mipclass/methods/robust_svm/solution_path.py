@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,47 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array, Index, Mask
 from ...errors import InvalidInputError
-from .kernels.partition import States
+from .steps import EVENTS, Steps
 
 Parameter = Literal["theta", "s"]
 
-STATES = ("R", "E", "L", "O", "I at s", "O at s", "moving")
+SETS = ("R", "E", "L", "O")  # the names of the first states
 BLOCK = 256  # breakpoints scored at once
 ZERO = 1e-14  # a multiplier up to this share of C is rounding of the summed differences
-
-
-@dataclass(frozen=True)
-class Step:
-    """One breakpoint as a difference from the one before it, where alpha = rest + C theta [outlier].
-
-    event, point : what happened and to which point (-1: none).     index, change : points whose rest changes, and by how much.
-    toggled, became_outlier : points that change sides, and to which.   restated, states : points with a new state.
-    """
-
-    theta: float
-    s: float
-    event: str
-    point: int
-    index: Index
-    change: Array
-    toggled: Index
-    became_outlier: Mask
-    restated: Index
-    states: States
-
-
-@dataclass(frozen=True)
-class Memory:
-    """A recorded solution, relative to which the next step is a difference: rest = a - C theta [outlier]."""
-
-    rest: Array
-    outlier: Mask
-    state: States
-
-    @classmethod
-    def of(cls, a: Array, out_level: Array, outlier: Mask, state: States) -> Memory:
-        """A copy of the present solution; `out_level` is C theta."""
-        return cls(np.where(outlier, a - out_level, a), outlier.copy(), state.copy())
 
 
 @dataclass
@@ -69,6 +35,7 @@ class OutlierPath:
     y : (n,) labels -1/+1.       C : (n,) weights of the losses.
     theta, s, event, point, objective : one entry per breakpoint; `event` is "start", "E", "R", "L" (a point reaches the
         edge, or leaves it), "tie", "jump" or "end"; `point` is the index concerned or -1.
+    last_outliers : number of outliers at the last breakpoint.
     complete : the path reached theta = 0 or s = 0 (or the value asked for).
     """
 
@@ -77,22 +44,32 @@ class OutlierPath:
     C: Array
     complete: bool = False
     note: str = ""
-    objective: list[float] = field(default_factory=list)
-    _steps: list[Step] = field(default_factory=list, repr=False)
+    _runs: list[Steps] = field(default_factory=list, repr=False)
+    _objectives: list[Array] = field(default_factory=list, repr=False)
+    last_outliers: int = 0
     _cache: tuple[sp.csr_array, sp.csr_array] | None = field(default=None, repr=False)
 
     # ---- recording ---------------------------------------------------------------------------------------------
 
-    def add(self, step: Step, objective: float) -> None:
-        """Append a breakpoint."""
-        self._steps.append(step)
-        self.objective.append(objective)
+    def add(self, steps: Steps, objective: Array) -> None:
+        """Append breakpoints and their objectives."""
+        self._runs.append(steps)
+        self._objectives.append(objective)
+        became = int(np.count_nonzero(steps.toggled.value))
+        self.last_outliers += 2 * became - len(steps.toggled.value)
         self._cache = None
+
+    @property
+    def steps(self) -> Steps:
+        """All breakpoints as differences."""
+        if len(self._runs) > 1:
+            self._runs = [Steps.joined(self._runs)]
+        return self._runs[0]
 
     # ---- the breakpoints ---------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._steps)
+        return sum(len(run) for run in self._runs)
 
     def __repr__(self) -> str:
         end = "complete" if self.complete else "stopped early"
@@ -101,12 +78,24 @@ class OutlierPath:
     @property
     def theta(self) -> Array:
         """theta at each breakpoint."""
-        return np.array([step.theta for step in self._steps])
+        return self.steps.theta
 
     @property
     def s(self) -> Array:
         """s at each breakpoint."""
-        return np.array([step.s for step in self._steps])
+        return self.steps.s
+
+    @property
+    def objective(self) -> Array:
+        """The robust SVM's objective at each breakpoint."""
+        if len(self._objectives) > 1:
+            self._objectives = [np.concatenate(self._objectives)]
+        return self._objectives[0]
+
+    @property
+    def last_objective(self) -> float:
+        """The objective at the last breakpoint so far."""
+        return float(self._objectives[-1][-1])
 
     @property
     def values(self) -> Array:
@@ -116,12 +105,12 @@ class OutlierPath:
     @property
     def event(self) -> NDArray[np.str_]:
         """What happened at each breakpoint (see the class)."""
-        return np.array([step.event for step in self._steps])
+        return np.array(EVENTS)[self.steps.event]
 
     @property
     def point(self) -> Index:
         """The point concerned at each breakpoint, or -1."""
-        return np.array([step.point for step in self._steps], dtype=np.int64)
+        return self.steps.point.astype(np.int64)
 
     @property
     def jumps(self) -> Mask:
@@ -130,22 +119,25 @@ class OutlierPath:
 
     def n_outliers(self) -> Index:
         """Number of outliers at each breakpoint."""
-        gains = [2 * int(step.became_outlier.sum()) - len(step.toggled) for step in self._steps]
-        return np.cumsum(gains).astype(np.int64)
+        toggled = self.steps.toggled
+        gains = np.concatenate([[0], np.cumsum(np.where(toggled.value, 1, -1))])
+        return np.asarray(gains[toggled.start[1:]], dtype=np.int64)
 
     # ---- solutions ---------------------------------------------------------------------------------------------
 
     def _matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
         """(breakpoints, n) sparse matrices of the changes of rest and of C [outlier]."""
         if self._cache is None:
-            self._cache = change_matrices(self._steps, self.C)
+            steps = self.steps
+            self._cache = steps.changes_of_rest(len(self.C)), steps.changes_of_outliers(self.C)
         return self._cache
 
     def alpha(self, k: int) -> Array:
         """(n,) multipliers at breakpoint k."""
         k = self._check(k)
-        rest, outlier = (np.asarray(matrix[: k + 1].sum(axis=0)).ravel() for matrix in self._matrices())
-        alpha = rest + self._steps[k].theta * outlier
+        moved = self.steps[: k + 1].moved
+        rest = np.bincount(moved.index, moved.value.astype(np.float64, copy=False), len(self.C))
+        alpha = rest + self.theta[k] * self.C * self.outliers(k)
         alpha[np.abs(alpha) <= ZERO * self.C] = 0.0
         return alpha
 
@@ -181,17 +173,17 @@ class OutlierPath:
         """(n,) mask of the outliers at breakpoint k."""
         k = self._check(k)
         mask = np.zeros(len(self.y), dtype=bool)
-        for step in self._steps[: k + 1]:
-            mask[step.toggled] = step.became_outlier
+        toggled = self.steps[: k + 1].toggled
+        mask[toggled.index] = toggled.value  # the last assignment to a point counts
         return mask
 
     def sets(self, k: int) -> dict[str, Index]:
         """Indices right of the margin (R), on it (E), left of it (L) and outliers (O) at breakpoint k."""
         k = self._check(k)
         state = np.zeros(len(self.y), dtype=np.int8)
-        for step in self._steps[: k + 1]:
-            state[step.restated] = step.states
-        return {name: np.flatnonzero(state == code) for code, name in enumerate(STATES[:4])}
+        restated = self.steps[: k + 1].restated
+        state[restated.index] = restated.value
+        return {name: np.flatnonzero(state == code) for code, name in enumerate(SETS)}
 
     def _check(self, k: int) -> int:
         if not -len(self) <= k < len(self):
@@ -235,33 +227,3 @@ class OutlierPath:
         weights = np.ones(len(positive)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         parts = [((block > 0) != positive) @ weights for _, block in self.score_blocks(K)]
         return np.asarray(np.concatenate(parts) / weights.sum())
-
-
-def starts(parts: Sequence[Index]) -> Index:
-    """Where each part begins in their concatenation, and its length."""
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-
-
-def change_matrices(steps: Sequence[Step], C: Array) -> tuple[sp.csr_array, sp.csr_array]:
-    """(steps, n) sparse matrices of the changes of rest and of C [outlier]."""
-
-    def matrix(columns: list[Index], index: Index, data: Array) -> sp.csr_array:
-        return sp.csr_array((data, index, starts(columns)), shape=(len(steps), len(C)))
-
-    moved, toggled = [step.index for step in steps], [step.toggled for step in steps]
-    index, became = np.concatenate(toggled), np.concatenate([step.became_outlier for step in steps])
-    rest = matrix(moved, np.concatenate(moved), np.concatenate([step.change for step in steps]))
-    return rest, matrix(toggled, index, np.where(became, 1.0, -1.0) * C[index])
-
-
-def difference(
-    before: Memory, now: Memory, names: Index, *, theta: float, s: float, event: str, point: int
-) -> Step:  # fmt: skip
-    """The step from one recorded solution to the next; `names` maps their positions to points."""
-    changed = np.flatnonzero(now.rest != before.rest)
-    toggled = np.flatnonzero(now.outlier != before.outlier)
-    restated = np.flatnonzero(now.state != before.state)
-    return Step(
-        theta, s, event, point, names[changed], (now.rest - before.rest)[changed],
-        names[toggled], now.outlier[toggled], names[restated], now.state[restated],
-    )  # fmt: skip

@@ -12,7 +12,7 @@ from ...arrays import Array, Index, Mask
 from .kernels import legs
 from .kernels.active_set import ActiveSet, leave
 from .kernels.homotopy import follow
-from .kernels.legs import Clock, Leg, Log
+from .kernels.legs import Ball, Clock, Leg, Log
 from .kernels.operators import Operator
 from .kernels.partition import EDGE, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels, States
 
@@ -40,6 +40,10 @@ def never() -> None:
     """The `stop` of a state without limits."""
 
 
+class PathOutsideError(Exception):
+    """A leg was left because w would leave the ball of its working set; the caller goes back to before the jump."""
+
+
 class LegEnd(NamedTuple):
     """How a leg ended: why (see legs), the point that tied or -1, the parameter t and the log."""
 
@@ -50,10 +54,11 @@ class LegEnd(NamedTuple):
 
 
 class SavedSolution(NamedTuple):
-    """A copy of a solution and its active points, to which a state can be restored."""
+    """A copy of a solution, its active points and its place in the ball, to which a state can be restored."""
 
     solution: DualSolution
     active: Index
+    way: Array
 
 
 @dataclass
@@ -64,6 +69,7 @@ class OutlierState:
     shift : (n,) numbers in (-1, 1); jitter times them are the shifts of the levels that separate tied points.
     a, m, state : the solution.       p, q : the levels 1 and s of each point, shifted.     out_level : C theta.
     events : changes of state so far.   clock : that of the last leg, used again for the next.
+    ball : where w may go; a leg other than CONTINUOUS that would leave it ends with PathOutsideError.
     still : (n,) zeros, the rates of levels at rest.
     stop : asked between two calls of the kernel; anything but None ends the leg with PathCutError.
     """
@@ -85,10 +91,12 @@ class OutlierState:
     clock: Clock = field(default_factory=lambda: Clock.at(0.0))
     stop: Callable[[], object] = never
     still: Array = field(init=False)
+    ball: Ball = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the zeros that stand for levels at rest."""
+        """Make the zeros that stand for levels at rest, and let w go anywhere."""
         self.still = np.zeros(len(self.a))
+        self.ball = Ball.whole(len(self.operator.features))
 
     @classmethod
     def at_zero(
@@ -235,11 +243,13 @@ class OutlierState:
 
     def copy_solution(self) -> SavedSolution:
         """A copy to which `restore_solution` can go back."""
-        return SavedSolution(DualSolution(self.a.copy(), self.m.copy(), self.state.copy()), self.A.copy())
+        solution = DualSolution(self.a.copy(), self.m.copy(), self.state.copy())
+        return SavedSolution(solution, self.A.copy(), self.ball.way.copy())
 
     def restore_solution(self, saved: SavedSolution) -> None:
         """Go back to a copied solution; its active set is factored anew."""
         self.a[:], self.m[:], self.state[:] = saved.solution
+        self.ball.way[:] = saved.way
         self.factorise(saved.active)
 
     # ---- legs --------------------------------------------------------------------------------------------------
@@ -282,15 +292,17 @@ class OutlierState:
         changes = 0
         while True:
             before = int(self.active_set.size[0])
-            code, who = follow(self.operator, self.solution, self.levels, self.active_set, leg, log, clock)
+            code, who = follow(self.operator, self.solution, self.levels, self.active_set, leg, log, clock, self.ball)
             self.events += int(clock.changes[0]) - changes
             changes = int(clock.changes[0])
-            if code not in (legs.FINISHED, legs.TIED) and self.stop() is not None:
+            if code not in (legs.FINISHED, legs.TIED, legs.OUTSIDE) and self.stop() is not None:
                 raise PathCutError
             if changes > limit:
                 raise PathStalledError(f"more than {limit} changes of state in one leg")
             if code == legs.FACTOR_FULL:
                 self.reserve(2 * int(self.active_set.size[0]))
+            elif code == legs.OUTSIDE and kind != legs.CONTINUOUS:
+                raise PathOutsideError
             elif code == legs.LOG_FULL:
                 log = log.grown(before)
             elif code == legs.STALLED:

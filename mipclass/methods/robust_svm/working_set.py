@@ -1,4 +1,4 @@
-"""Follow the path on the points near a level, then check all the others at every breakpoint at once.
+"""Working sets of a kernel: follow the path on the points near a level, then check all the others at every breakpoint at once.
 
 Most points stay far from the levels 1 and s for many steps. The path is followed on a working set (the active set and the
 points nearest to a level) and the margins of all points at the new breakpoints are then computed in one matrix product.
@@ -13,33 +13,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
+from .batches import Batch
 from .kernels import path_objective
-from .kernels.operators import PathChanges
+from .kernels.operators import PathChanges, SignedGram
 from .kernels.partition import LEFT, OUT, RIGHT
-from .solution_path import Memory, OutlierPath, Step, change_matrices, difference, starts
-from .state import OutlierState, SavedSolution
+from .solution_path import OutlierPath
+from .state import OutlierState
+from .steps import Steps
 
-SMALLEST = (
-    256  # points of a working set besides those that its size adds; below it the restriction costs more than it saves
-)
+SMALLEST = 256  # points of a working set besides those that its size adds; fewer cost more than they save
+FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 4, 64  # jumps that a batch may make
+EVENTS_PER_JUMP = 4  # changes of state that a batch along theta may make, per jump
+LARGEST_SLACK = 1e6  # factor of the working set's size, beyond which it contains all points anyhow
+WHOLE = 0.6  # a working set of more than this share of the points gains nothing: all are taken
 AT_LEVEL = 1e-7  # points this near to a level are all in the working set: a step of no length can bring them there
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """The solution of the restricted state after `steps` breakpoints of the batch, to which it can be restored."""
+class CheckedBatch(Batch):
+    """A batch on the points near a level, whose breakpoints are checked afterwards for all points."""
 
-    steps: int
-    saved: SavedSolution
-    p: Array
-    theta: float
-    s: float
-
-
-class Batch:
-    """A restricted state, the breakpoints it passes, and the way back into the full state."""
-
-    def __init__(self, full: OutlierState, size: int, next_out: int = 0) -> None:
+    def __init__(self, full: OutlierState, size: int, jumps: int, next_out: int = 0) -> None:
         """Take `size` points into the working set, among them the `next_out` inliers nearest to the cut-off."""
         self.full = full
         n = len(full.a)
@@ -52,57 +45,44 @@ class Batch:
             self.names = np.sort(np.argpartition(gap, size)[: max(size, int((gap <= AT_LEVEL).sum()))]).astype(np.int64)
         else:
             self.names = np.arange(n)
-        self.part = full.restrict(self.names)
+        super().__init__(full.restrict(self.names))
+        self.is_whole = len(self.names) == n
+        self.jumps, self.budget = jumps, EVENTS_PER_JUMP * jumps
         self.outside = np.ones(n, dtype=bool)
         self.outside[self.names] = False
         left = self.outside & (full.state == LEFT)
         #: no outside point reaches the cut-off while it stays below this and margins stand still
         self.frontier = float(full.m[left].min(initial=np.inf))
-        self.steps: list[Step] = []
-        part = self.part
-        self.memory = Memory.of(part.a, part.out_level, part.outliers, part.state)
-        self.checkpoints: list[Checkpoint] = []
-        self.checkpoint()
 
-    def record(self, event: str, point: int) -> None:
-        """Note the restricted state's present solution as a breakpoint."""
-        part = self.part
-        place = int(self.names[point]) if point >= 0 else -1
-        now = Memory.of(part.a, part.out_level, part.outliers, part.state)
-        self.steps.append(
-            difference(self.memory, now, self.names, theta=part.theta, s=part.s, event=event, point=place)
-        )
-        self.memory = now
-
-    def checkpoint(self) -> None:
-        """Keep the present solution, to which `commit` can go back."""
-        part = self.part
-        self.checkpoints.append(Checkpoint(len(self.steps), part.copy_solution(), part.p.copy(), part.theta, part.s))
+    def pull(self) -> Array:
+        """Q C [outlier] at the beginning of the batch."""
+        full = self.full
+        far = np.flatnonzero(full.outliers)
+        return full.operator.restrict_drive(full.operator.drive(far, full.C[far]), self.names)
 
     def commit(self, path: OutlierPath) -> int:
         """Check the batch, add what holds to `path` and move the full state there; returns the breakpoints dropped."""
         last = self.checkpoints[-1]
         made = last.steps
         if made == 0:
-            self._adopt(last, self.full.m.copy())
+            self._adopt(self.full.m.copy())
             return 0
-        steps = self.steps[:made]
+        steps = Steps.joined(self.runs[: last.runs]).named(self.names)
         margins = margins_after(self.full, steps)
         good = self._good_rows(steps, margins)
         while last.steps > good:
             self.checkpoints.pop()
             last = self.checkpoints[-1]
-        steps = steps[: last.steps]
-        found = objectives(self.full, steps, margins[: len(steps)]) if steps else []
-        for step, objective in zip(steps, found, strict=True):
-            path.add(step, objective)
-        self._adopt(last, margins[last.steps - 1].copy() if last.steps else self.full.m.copy())
+        if last.steps:
+            steps = steps[: last.steps]
+            path.add(steps, objectives(self.full, steps, margins[: len(steps)]))
+        self._adopt(margins[last.steps - 1].copy() if last.steps else self.full.m.copy())
         return made - last.steps
 
-    def _good_rows(self, steps: list[Step], margins: Array) -> int:
+    def _good_rows(self, steps: Steps, margins: Array) -> int:
         """Number of leading breakpoints at which every outside point keeps its state."""
         full, outside = self.full, self.outside
-        q = np.array([step.s for step in steps])[:, None]
+        q = steps.s[:, None]
         wrong = np.zeros(len(steps), dtype=bool)
         right = np.flatnonzero(outside & (full.state == RIGHT))
         left = np.flatnonzero(outside & (full.state == LEFT))
@@ -113,21 +93,53 @@ class Batch:
         wrong |= (margins[:, out] > q).any(axis=1)
         return int(np.argmax(wrong)) if wrong.any() else len(steps)
 
-    def _adopt(self, last: Checkpoint, margins: Array) -> None:
-        """Move the full state to a checkpoint; `margins` are those of the points outside."""
-        part = self.part
-        is_last = last is not self.checkpoints[0] and last.steps == len(self.steps)
-        if not (is_last and self._is_present(last)):
-            part.restore_solution(last.saved)
-        part.p[:] = last.p
-        part.set_theta(last.theta)
-        part.s = last.s
-        self.full.adopt(part, self.names, margins)
+    def _adopt(self, margins: Array) -> None:
+        """Move the full state to the last checkpoint that is left; `margins` are those of the points outside."""
+        self._restore(self.checkpoints[-1])
+        self.full.adopt(self.part, self.names, margins)
 
-    def _is_present(self, last: Checkpoint) -> bool:
-        """Whether the restricted state still has the active set and the states of the checkpoint."""
-        saved, part = last.saved, self.part
-        return np.array_equal(saved.active, part.A) and np.array_equal(saved.solution.state, part.state)
+
+@dataclass
+class CheckedSets:
+    """Chooses the working sets of a kernel's path.
+
+    jumps : that the next batch may make.     slack : factor of the working set's size; both adapt.
+    restrict : whether the path may be followed on a working set.
+    """
+
+    state: OutlierState
+    path: OutlierPath
+    restrict: bool = True
+    jumps: int = FIRST_BATCH
+    slack: float = 1.0
+
+    def next(self) -> CheckedBatch:
+        """A batch on the next working set."""
+        return CheckedBatch(self.state, self._size(), self.jumps, 2 * self.jumps if self.path.parameter == "s" else 0)
+
+    def take(self, batch: Batch) -> bool:
+        """Add the breakpoints of a batch that hold for all points to the path; whether all of them do."""
+        assert isinstance(batch, CheckedBatch)
+        dropped = batch.commit(self.path)
+        if not dropped:
+            self.jumps = min(self.jumps + max(1, self.jumps // 4), LARGEST_BATCH)
+        elif self.jumps > SMALLEST_BATCH:
+            self.jumps = max(SMALLEST_BATCH, self.jumps // 2)
+        else:
+            self.slack = min(1.25 * self.slack, LARGEST_SLACK)
+        if 2 * dropped > batch.made:  # most of the work was in vain: more points at once rather than fewer breakpoints
+            self.slack = min(2.0 * self.slack, LARGEST_SLACK)
+        return dropped == 0
+
+    def widen(self) -> None:
+        """A batch stalled: the next working set is larger."""
+        self.slack *= 2.0
+
+    def _size(self) -> int:
+        """Points of the next working set: the active ones, a tenth of all and some more, times the slack."""
+        n, k = len(self.state.a), len(self.state.A)
+        size = int(self.slack * (SMALLEST + k + 2 * self.jumps + n // 10))
+        return n if size > WHOLE * n or not self.restrict else size
 
 
 def distance_to_level(state: OutlierState) -> Array:
@@ -141,27 +153,22 @@ def distance_to_level(state: OutlierState) -> Array:
     return gap
 
 
-def margins_after(full: OutlierState, steps: list[Step]) -> Array:
+def margins_after(full: OutlierState, steps: Steps) -> Array:
     """(steps, n) margins at the breakpoints that follow the full state."""
-    theta = np.array([step.theta for step in steps])[:, None]
-    rest, outlier = change_matrices(steps, full.C)
+    theta = steps.theta[:, None]
+    rest, outlier = steps.changes_of_rest(len(full.C)), steps.changes_of_outliers(full.C)
     far = np.flatnonzero(full.outliers)
     changes = PathChanges(rest, outlier, theta, theta - full.theta, far, full.C[far])
+    assert isinstance(full.operator, SignedGram)
     return full.operator.margins_along(full.m, changes)
 
 
-def objectives(full: OutlierState, steps: list[Step], margins: Array) -> list[float]:
+def objectives(full: OutlierState, steps: Steps, margins: Array) -> Array:
     """The robust SVM's objective at each breakpoint that follows the full state."""
     outlier = full.outliers
     rest = np.where(outlier, full.a - full.out_level, full.a)
+    moved, toggled = steps.moved, steps.toggled
     changes = path_objective.StepChanges(
-        theta=np.array([step.theta for step in steps]),
-        s=np.array([step.s for step in steps]),
-        start=starts([step.index for step in steps]),
-        which=np.concatenate([step.index for step in steps]),
-        change=np.concatenate([step.change for step in steps]),
-        toggle_start=starts([step.toggled for step in steps]),
-        toggled=np.concatenate([step.toggled for step in steps]),
-    )
-    found = path_objective.objectives(margins, full.operator.ridge, full.C, rest, outlier, changes)
-    return [float(J) for J in found]
+        steps.theta, steps.s, moved.start, moved.index, moved.value, toggled.start, toggled.index
+    )  # fmt: skip
+    return path_objective.objectives(margins, full.operator.ridge, full.C, rest, outlier, changes)

@@ -21,8 +21,10 @@ from .legs import (
     FINISHED,
     LEVELS,
     LOG_FULL,
+    OUTSIDE,
     STALLED,
     TIED,
+    Ball,
     Change,
     Clock,
     Leg,
@@ -34,7 +36,8 @@ from .legs import (
     no_changes,
     note,
 )  # fmt: skip
-from .operations import join, lies_in_span, rates, stands_still
+from .nearness import FEWEST, Near, is_worn, look_at_all, make_list, new_list, next_radius, stays_within
+from .operations import catch_up, join, lies_in_span, rates, stands_still
 from .operators import Operator
 from .partition import EDGE, LEFT, MOVING, RIGHT, TIE_IN, DualSolution, Levels
 from .ratio_test import NO_STEP, first_change
@@ -62,16 +65,26 @@ def advance(x: Array, step: float, dx: Array) -> None:
 
 @inner_kernel
 def walk(
-    solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, motion: Motion, step: float, moves: bool
+    solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, motion: Motion, step: float, moves: bool,
+    near: Near,
 ) -> None:  # fmt: skip
-    """Advance multipliers, margins and levels by `step`."""
-    a = solution.a
+    """Advance multipliers, the margins of the points near and levels by `step`.
+
+    The multipliers of outliers, which are C theta, are left to the caller of a CONTINUOUS leg.
+    """
+    a, m = solution.a, solution.m
     for c in range(active_set.size[0]):
         a[active_set.active[c]] += step * motion.da[c]
-    for e in range(leg.v.shape[0]):
-        a[leg.v_index[e]] += step * leg.v[e]
+    if leg.kind != CONTINUOUS:
+        for e in range(leg.v.shape[0]):
+            a[leg.v_index[e]] += step * leg.v[e]
     if moves and step > 0.0:
-        advance(solution.m, step, motion.dm)
+        if near.size[0] < m.shape[0]:
+            for e in range(near.size[0]):
+                m[near.which[e]] += step * motion.dm[near.which[e]]
+            advance(near.way, step, motion.dw)
+        else:
+            advance(m, step, motion.dm)
     if leg.kind == LEVELS:
         advance(levels.p, step, leg.dp)
         advance(levels.q, step, leg.dq)
@@ -132,12 +145,14 @@ def change_state(
 
 @njit(cache=True)
 def follow(
-    operator: Operator, solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, log: Log, clock: Clock
+    operator: Operator, solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, log: Log, clock: Clock, ball: Ball
 ) -> tuple[int, int]:  # fmt: skip
     """Follow one leg from clock.t to leg.t_end; returns (why it stopped, the point that tied or stalled, or -1).
 
-    In a CONTINUOUS leg every change of state is logged. Each event costs O(n d + k^2) for rows and O(n k) for a Gram matrix,
-    with k active points.
+    A step that would leave the ball is not made.
+
+    In a CONTINUOUS leg every change of state is logged. With k active points each event costs O(n k) for a Gram matrix, and
+    for rows O(l d + k^2) with l points listed as near, and O(n d) where the list is made anew.
     """
     n, capacity = solution.a.shape[0], active_set.U.shape[0]
     root, continuous = operator.root, leg.kind == CONTINUOUS
@@ -148,6 +163,12 @@ def follow(
     blocked = np.zeros(n, dtype=np.bool_)  # points in A's span: their margins cannot move until a point leaves A
     driven = driven_mass(leg, root)
     last, code, point = -1, BUDGET, -1
+    near = new_list(n, motion.dw.shape[0])
+    lists = leg.kind != LEVELS and n >= FEWEST and ball.look[0] < np.inf
+    if lists:
+        make_list(near, solution, levels, active_set, root, ball.look[0])
+    else:
+        look_at_all(near)
     for _ in range(leg.budget):
         k = active_set.size[0]
         if k >= capacity:
@@ -156,9 +177,20 @@ def follow(
         if continuous and is_full(log, pending, k):
             code = LOG_FULL
             break
-        mass, moves = rates(operator, solution.state, active_set, leg, driven, motion)
-        change = first_change(solution, levels, active_set, leg, motion, root, mass, moves, blocked, last, clock)
-        walk(solution, levels, active_set, leg, motion, change.step, moves)
+        mass, moves = rates(operator, solution.state, active_set, leg, driven, motion, near)
+        change = first_change(solution, levels, active_set, leg, motion, root, mass, moves, blocked, last, clock, near)
+        near.visits[0] += near.size[0]
+        if lists and moves and is_worn(near, motion.dw, change.step):
+            radius = next_radius(near, motion.dw, change.step)
+            catch_up(operator, near, solution.m)
+            make_list(near, solution, levels, active_set, root, radius)
+            continue
+        if moves and not stays_within(ball.way, motion.dw, change.step, ball.radius[0]):
+            code = OUTSIDE
+            break
+        walk(solution, levels, active_set, leg, motion, change.step, moves, near)
+        if moves:
+            advance(ball.way, change.step, motion.dw)
         clock.t[0] += change.step
         clock.changes[0] += 1
         if continuous:
@@ -186,4 +218,7 @@ def follow(
             code, point = STALLED, change.who
             break
     keep(log, pending)
+    catch_up(operator, near, solution.m)
+    if lists:
+        ball.look[0] = near.radius[0]
     return code, point

@@ -17,8 +17,8 @@ from .partition import EDGE, States
 # What a leg does: it moves the levels, lowers theta, drives inliers out, or drives one outlier in.
 LEVELS, CONTINUOUS, FALL, RISE = 0, 1, 2, 3
 # Why a leg stopped: it reached t_end, a point met the cut-off, the log or the factor has no room, it makes no progress,
-# or it made as many changes of state as it was allowed.
-FINISHED, TIED, LOG_FULL, FACTOR_FULL, STALLED, BUDGET = 0, 1, 2, 3, 4, 5
+# it made as many changes of state as it was allowed, or its next step would leave the ball in which it may move.
+FINISHED, TIED, LOG_FULL, FACTOR_FULL, STALLED, BUDGET, OUTSIDE = 0, 1, 2, 3, 4, 5, 6
 
 
 class Leg(NamedTuple):
@@ -39,6 +39,23 @@ class Leg(NamedTuple):
     dq: Array
     t_end: float
     budget: int
+
+
+class Ball(NamedTuple):
+    """Where w may go: not farther than `radius`, a (1,) array, from where it was when the working set was chosen.
+
+    way : what w has moved since then; it is empty for a Gram matrix, whose radius is infinite.
+    look : (1,) the radius of the list of points that legs look at (see nearness), which they adapt; infinite for no list.
+    """
+
+    way: Array
+    radius: Array
+    look: Array
+
+    @classmethod
+    def whole(cls, d: int) -> Ball:
+        """The whole space."""
+        return cls(np.zeros(d), np.array([np.inf]), np.array([np.inf]))
 
 
 class Clock(NamedTuple):

@@ -1,6 +1,6 @@
 """What the compiled homotopy asks of an operator; numba chooses the version for its type when the caller is compiled.
 
-`join`, `lies_in_span`, `rates` and `stands_still` say so themselves where kernels run as Python. Below each stand its
+`join`, `lies_in_span`, `rates`, `catch_up` and `stands_still` say so themselves where kernels run as Python. Below each stand its
 versions for SignedRows and SignedGram and the `overload` by which compiled code chooses between them.
 """
 
@@ -17,6 +17,7 @@ from ....numeric.vectors import set_multiple
 from .active_set import DEPENDENT, ActiveSet, append_points, append_row
 from .compiled import inner_kernel
 from .legs import Leg, Motion, put_rates_of_levels
+from .nearness import Near, add_products
 from .operators import Operator, SignedGram, SignedRows
 from .partition import States
 from .rows import add_rows, all_products, combine_rows, dot_rows
@@ -67,16 +68,16 @@ def _lies_in_span(operator: Any, complement: Any) -> Any:
 
 
 def rates(
-    operator: Operator, state: States, active_set: ActiveSet, leg: Leg, driven: float, motion: Motion
+    operator: Operator, state: States, active_set: ActiveSet, leg: Leg, driven: float, motion: Motion, near: Near
 ) -> tuple[float, bool]:
-    """da_A = inv(Q_AA)(dl_A - (Qv)_A) and dm = Qv + Q_{:,A} da_A, where dl is dp on the edge, dq on ties.
+    """da_A = inv(Q_AA)(dl_A - (Qv)_A) and dm = Qv + Q_{:,A} da_A for the points near, where dl is dp on the edge, dq on ties.
 
     Returns the mass sum_j |da_j| sqrt(Q_jj) relative to which rounding is measured (it includes `driven`, that of v), and
     whether w moves at all: when the active rows span the space it does not, and dm is left as it was.
     """
     if isinstance(operator, SignedRows):
-        return rates_rows(operator, state, active_set, leg, driven, motion)
-    return rates_gram(operator, state, active_set, leg, driven, motion)
+        return rates_rows(operator, state, active_set, leg, driven, motion, near)
+    return rates_gram(operator, state, active_set, leg, driven, motion, near)
 
 
 @inner_kernel
@@ -88,7 +89,7 @@ def total_mass(active_set: ActiveSet, da: Array, root: Array, driven: float) -> 
 
 
 def rates_rows(
-    operator: SignedRows, state: States, active_set: ActiveSet, leg: Leg, driven: float, motion: Motion
+    operator: SignedRows, state: States, active_set: ActiveSet, leg: Leg, driven: float, motion: Motion, near: Near
 ) -> tuple[float, bool]:
     """`rates` for rows, with dw = Z'(v + da) on the way."""
     Z, rows, active, U = operator.matrix, operator.rows, active_set.active, active_set.U
@@ -116,7 +117,11 @@ def rates_rows(
         da[c] += rest[c]
     if dot(dw, dw) <= (STILL * mass) ** 2:
         return mass, False
-    if rows.start.shape[0]:
+    if near.size[0] < dm.shape[0]:
+        for e in range(near.size[0]):
+            dm[near.which[e]] = 0.0
+        add_products(near, Z, rows, dw, 1.0, dm, True)
+    elif rows.start.shape[0]:
         all_products(rows, dw, dm)
     else:
         dm[:] = 0.0
@@ -127,7 +132,7 @@ def rates_rows(
 
 
 def rates_gram(
-    operator: SignedGram, state: States, active_set: ActiveSet, leg: Leg, driven: float, motion: Motion
+    operator: SignedGram, state: States, active_set: ActiveSet, leg: Leg, driven: float, motion: Motion, near: Near
 ) -> tuple[float, bool]:
     """`rates` for a Gram matrix."""
     active, U = active_set.active, active_set.U
@@ -148,7 +153,7 @@ def rates_gram(
 
 
 @overload(rates, strict=False)
-def _rates(operator: Any, state: Any, active_set: Any, leg: Any, driven: Any, motion: Any) -> Any:
+def _rates(operator: Any, state: Any, active_set: Any, leg: Any, driven: Any, motion: Any, near: Any) -> Any:
     return rates_rows if operator.instance_class is SignedRows else rates_gram
 
 
@@ -158,6 +163,24 @@ def stands_still(operator: Operator, way: Array) -> bool:
     Without a w (Gram matrix) every event counts as a move.
     """
     return isinstance(operator, SignedRows) and bool(np.sqrt(dot(way, way)) * operator.widest <= DRIFT)
+
+
+def catch_up(operator: Operator, near: Near, m: Array) -> None:
+    """Move the margins of the points that are not listed to the present w; a Gram matrix has a list of all points."""
+    if isinstance(operator, SignedRows):
+        catch_up_rows(operator, near, m)
+
+
+def catch_up_rows(operator: SignedRows, near: Near, m: Array) -> None:
+    """`catch_up` for rows."""
+    if near.size[0] < m.shape[0]:
+        add_products(near, operator.matrix, operator.rows, near.way, 1.0, m, False)
+        near.way[:] = 0.0
+
+
+@overload(catch_up, strict=False)
+def _catch_up(operator: Any, near: Any, m: Any) -> Any:
+    return catch_up_rows if operator.instance_class is SignedRows else lambda operator, near, m: None
 
 
 @overload(stands_still, strict=False)

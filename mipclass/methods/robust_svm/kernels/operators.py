@@ -9,14 +9,13 @@ homotopy asks of an operator is in operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky
 
-from ....arrays import Array, Index
+from ....arrays import Array, Index, Positions
 from ....numeric.cholesky_update import append
 from .active_set import DEPENDENT, PIVOT, ActiveSet, append_points, append_row
 from .rows import NOT_COMPRESSED, Compressed, compressed, dot_rows
@@ -27,7 +26,6 @@ RIDGE = 1e-11
 MOSTLY_RIDGE = (
     1e-9  # a Schur complement below a hundred ridges, relative to Q_jj, does not tell a point from the others
 )
-ROWS_AT_ONCE = 200  # of ZZ' when it is needed only row by row: bounds the memory at this many times n numbers
 
 
 class PathChanges(NamedTuple):
@@ -106,27 +104,11 @@ class SignedRows(NamedTuple):
         """The margins Qa, without a ridge."""
         return np.asarray(self.matrix @ (self.matrix.T @ a))
 
-    def margin_scale(self, a: Array, stop: Callable[[], object] | None = None) -> Array | None:
-        """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured; O(n^2 d). None once `stop()` is not None."""
+    def margin_scale(self, a: Array, points: Positions) -> Array:
+        """1 + sum_j |Q_ij a_j| for these points i, relative to which their violations are measured; O(n d) each."""
         used = np.flatnonzero(a)
-        size, columns = np.abs(a[used]), self.matrix[used].T
-        scale = np.ones(len(a))
-        for start in range(0, len(a), ROWS_AT_ONCE):
-            if stop is not None and stop() is not None:
-                return None
-            block = slice(start, start + ROWS_AT_ONCE)
-            products = self.matrix[block] @ columns
-            scale[block] += np.abs(products, out=products) @ size
-        return scale
-
-    def margins_along(self, m: Array, changes: PathChanges) -> Array:
-        """(steps, n) margins after each of the changes that follow a solution with the margins m."""
-        rest, outlier, theta, moved, far, weights = changes
-        Z = self.matrix
-        dw = np.cumsum(rest @ Z, axis=0) + theta * np.cumsum(outlier @ Z, axis=0)
-        if moved.any():
-            dw += moved * (Z[far].T @ weights)
-        return np.asarray(m + dw @ Z.T)
+        products = self.matrix[points] @ self.matrix[used].T
+        return np.asarray(1.0 + np.abs(products, out=products) @ np.abs(a[used]))
 
     def dense(self) -> Array:
         """Q as a matrix."""
@@ -214,10 +196,10 @@ class SignedGram(NamedTuple):
         """The margins Qa, without the ridge."""
         return np.asarray(self.matrix @ a - self.ridge * a)
 
-    def margin_scale(self, a: Array, stop: Callable[[], object] | None = None) -> Array | None:
-        """1 + sum_j |Q_ij a_j|, relative to which the violation of point i is measured; O(n^2), which never stops."""
+    def margin_scale(self, a: Array, points: Positions) -> Array:
+        """1 + sum_j |Q_ij a_j| for these points i, relative to which their violations are measured; O(n) each."""
         used = np.flatnonzero(a)
-        return np.asarray(1.0 + np.abs(self.matrix[:, used]) @ np.abs(a)[used])
+        return np.asarray(1.0 + np.abs(self.matrix[np.ix_(points, used)]) @ np.abs(a[used]))
 
     def margins_along(self, m: Array, changes: PathChanges) -> Array:
         """(steps, n) margins after each of the changes that follow a solution with the margins m."""

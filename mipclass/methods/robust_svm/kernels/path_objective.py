@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ....arrays import Array, Index, Mask
+from ....arrays import Array, Mask
 from ....kernels.decorator import njit
 from ....numeric.cholesky_update import REORDER
 
@@ -21,11 +22,11 @@ class StepChanges(NamedTuple):
 
     theta: Array
     s: Array
-    start: Index
-    which: Index
+    start: NDArray[np.int32]
+    which: NDArray[np.int32]
     change: Array
-    toggle_start: Index
-    toggled: Index
+    toggle_start: NDArray[np.int32]
+    toggled: NDArray[np.int32]
 
 
 @njit(cache=True, fastmath=REORDER)

@@ -9,6 +9,7 @@ from ....kernels.decorator import njit
 from .active_set import ActiveSet
 from .compiled import inner_kernel
 from .legs import LEVELS, RISE, Change, Clock, Leg, Motion
+from .nearness import Near
 from .partition import EDGE, LEFT, MOVING, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels
 
 NOISE = 1e-15  # rates below this, relative to the sum of the sizes of the terms they were summed from, are rounding
@@ -74,9 +75,9 @@ def first_of_active(
 @inner_kernel
 def first_of_others(
     solution: DualSolution, levels: Levels, leg: Leg, dm: Array, noise: Array, mass: float, blocked: Mask, last: int,
-    first: Change, clock: Clock,
+    first: Change, clock: Clock, near: Near,
 ) -> Change:  # fmt: skip
-    """The first inactive point whose margin meets a level before `first`, else `first`.
+    """The first inactive point near whose margin meets a level before `first`, else `first`.
 
     Point `last` and blocked points are passed over. `noise` times `mass` is the size below which dm is rounding. Nearly all
     points fail the test, in an order that no processor can foresee: so the test is made of products, without a branch for
@@ -88,7 +89,8 @@ def first_of_others(
     is_stuck = clock.idle[0] >= STUCK
     least_reach = NO_STEP if is_stuck else 0.0  # a leg that is stuck draws among all candidates at no distance
     reach = ROUNDING * max(step, least_reach)
-    for i in range(m.shape[0]):
+    for e in range(near.size[0]):
+        i = near.which[e]
         s = state[i]
         least = NOISE * noise[i] * mass
         up, down = TOWARDS_EDGE[s], TOWARDS_CUT[s]
@@ -128,7 +130,7 @@ def landing(solution: DualSolution, levels: Levels, leg: Leg, dm: Array, least: 
 @inner_kernel
 def first_change(
     solution: DualSolution, levels: Levels, active_set: ActiveSet, leg: Leg, motion: Motion, root: Array, mass: float,
-    moves: bool, blocked: Mask, last: int, clock: Clock,
+    moves: bool, blocked: Mask, last: int, clock: Clock, near: Near,
 ) -> Change:  # fmt: skip
     """The next change of state; `moves`: whether margins move at all (dm is then their rate).
 
@@ -139,7 +141,7 @@ def first_change(
     if moves or leg.kind == LEVELS:  # margins and levels move against each other
         if not moves:
             motion.dm[:] = 0.0
-        first = first_of_others(solution, levels, leg, motion.dm, root, mass, blocked, last, first, clock)
+        first = first_of_others(solution, levels, leg, motion.dm, root, mass, blocked, last, first, clock, near)
     j = leg.moving
     if leg.kind != RISE:
         return first
