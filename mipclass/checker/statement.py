@@ -41,9 +41,10 @@ def zero_one_problem(model: Model) -> StatedProblem:
     intercept = _intercept(model)
     losses = [(factor, term) for factor, term in model.terms if isinstance(term, ZeroOne)]
     of_features = [factor for factor, term in model.terms if isinstance(term, L0)]
-    if len(losses) != 1 or len(of_features) > 1 or len(model.terms) != 1 + len(of_features):
-        raise Rejected("problem", "the model does not minimise one 0-1 loss, alone or with one L0()")
-    [(factor, loss)] = losses
+    if len(losses) > 1 or len(of_features) > 1 or not 1 <= len(model.terms) == len(losses) + len(of_features):
+        raise Rejected("problem", "the model does not minimise one 0-1 loss, one L0(), or both")
+    # Without a loss, limits count the errors of the scale-free one.
+    [(factor, loss)] = losses or [(0.0, ZeroOne())]
     most: int | None = None
     wholes: list[tuple[int, int, bool]] = []
     limits: list[Row] = []

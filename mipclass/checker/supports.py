@@ -30,6 +30,7 @@ def check_supports(lower: Any, problem: ExactProblem, scope: Scope, prove: Prove
         raise Rejected("lower, proofs", "expected a list")
     d = len(problem.X[0]) if problem.X else 0
     sets, nodes = [], 0
+    most_costly = sum(problem.costs, Fraction(0))
     for number, content in enumerate(contents):
         place = f"set {number}"
         features = whole_list(field(content, "features", place), place)
@@ -40,13 +41,15 @@ def check_supports(lower: Any, problem: ExactProblem, scope: Scope, prove: Prove
             bound, more = _bound_of(content, on_features(problem, features), _scope_of(scope, features, d), prove)
         except Rejected as fault:
             raise Rejected(f"{place}, {fault.place}", fault.reason) from fault
-        sets.append((frozenset(features), bound))
+        # No rule costs more than all points together: a higher bound says that none keeps the limits.
+        sets.append((frozenset(features), bound, bound > most_costly))
         nodes += more
     most = d if problem.max_features is None else min(d, problem.max_features)
     for size in range(most if not problem.feature_cost else 0, most + 1):
         needed = claimed - size * problem.feature_cost
         if needed > 0:
-            _check_covered(size, d, [features for features, bound in sets if bound >= needed])
+            covering = [features for features, bound, is_impossible in sets if is_impossible or bound >= needed]
+            _check_covered(size, d, covering)
     return claimed, nodes
 
 

@@ -86,6 +86,7 @@ def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
         return
     from ..models.logistic import Logistic
     from ..models.outlier_svm import HardMargin
+    from ..models.penalties import L0
     from ..models.ramp import Ramp
     from ..models.rules import Polyhedron
     from ..models.topk_ranking import TopKRanking
@@ -105,6 +106,8 @@ def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
     elif any(isinstance(constraint, HardMargin) for constraint in problem.constraints):
         yield Choice("gilbert", "it asks for the widest margin without outliers")
         yield Choice("rgd-tree", "it asks for the widest margin with outliers")
+    elif terms and all(isinstance(term, L0) for term in terms):
+        yield Choice("exact", "it minimises the number of features under limits on errors, which exact proves")
 
 
 def _logistic(problem: Model, effort: Effort) -> Iterator[Choice]:
@@ -138,6 +141,7 @@ def _made_for_rankings(problem: Problem) -> Iterator[Choice]:
 def _zero_one(problem: Model, effort: Effort) -> Iterator[Choice]:
     """Prove where that is affordable; enumeration second, since it decides in another way where rounding stopped a proof."""
     from ..models.penalties import L2
+    from ..models.zero_one_loss import zero_one_margin
 
     if problem.term(L2) is not None:
         options = {} if effort is Effort.PROOF else A_SECOND_OF_HARD_MARGIN
@@ -148,6 +152,8 @@ def _zero_one(problem: Model, effort: Effort) -> Iterator[Choice]:
         yield Choice("exact", "it minimises the 0-1 loss, which exact proves with a certificate")
     elif problem.points.n <= PROVEN_IN_A_SECOND.get(problem.data.d, 0):
         yield Choice("exact", "a proof takes about a second at this size", A_SECOND_OF_NODES)
+    if zero_one_margin(problem):
+        yield Choice("iis", "it minimises the 0-1 loss with a margin, which iis proves with a certificate")
     if not problem.constraints and _is_enumerable(problem):
         yield Choice("pcs", "all hyperplanes through points can be tried in about a second")
     if effort is Effort.SECOND and not problem.constraints:

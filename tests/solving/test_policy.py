@@ -195,3 +195,17 @@ def test_the_hard_margin_loss_of_few_features_is_proven_by_directions() -> None:
     assert result.solver == "directions"
     assert result.claim == "proven"
     assert result.certified
+
+
+@pytest.mark.parametrize(
+    "constraint", [None, models.Monotone({0: 1}), models.Bounds(w=(-5, 5)), models.FalsePositiveRate(0.3)]
+)
+def test_the_loss_with_a_margin_is_proven_with_a_certificate(constraint) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 2))
+    y = np.where(X[:, 0] + rng.normal(0, 1.0, 20) > 0, 1, -1)
+    problem = models.Model(X, y, minimize=models.ZeroOne(margin=1), subject_to=() if constraint is None else constraint)
+    result = mipclass.solve(problem)
+    assert result.solver == "iis"
+    assert result.claim == "proven"
+    assert result.certified

@@ -172,6 +172,11 @@ def match_proof(problem: Problem, *, plain: bool, discrete: bool = False) -> Pro
     statement = statement_of(problem)
     if isinstance(statement, Refusal):
         return Refusal(f"{statement.reason} {OTHERWISE}")
+    if statement.chooses_features and statement.whole is None and statement.margin:
+        return Refusal(
+            "no proving method takes MaxFeatures or L0() beside a margin and real weights; use ZeroOne(margin=0), which solver='exact' proves, or "
+            "solver='scip' or 'highs', whose bounds have no certificate."
+        )
     if (statement.chooses_features or statement.whole is not None) and not discrete:
         return Refusal(
             "it takes no whole weights, no limit on the number of features and no L0(); use solver='exact' for these."

@@ -21,11 +21,12 @@ from ..base import Refusal
 
 
 def statement_of(model: Model) -> Statement | Refusal:
-    """The statement of a Model with one ZeroOne loss and perhaps a cost of features, or what it has beyond that."""
+    """The statement of a Model with one ZeroOne loss, a cost of features, or both; or what it has beyond that."""
     loss = model.term(ZeroOne)
     beside = [(coefficient, term) for coefficient, term in model.terms if not isinstance(term, ZeroOne)]
     of_features = [coefficient for coefficient, term in beside if isinstance(term, L0)]
-    if loss is None or len(of_features) < len(beside) or len(beside) > 1 or not isinstance(model.rule, Linear):
+    has_objective = loss is not None or (len(of_features) == 1 and len(model.terms) == 1)
+    if not has_objective or len(of_features) < len(beside) or len(beside) > 1 or not isinstance(model.rule, Linear):
         return Refusal("certificates are about one ZeroOne loss of a Linear rule, with limits, linear rows and L0().")
     others = model.other_constraints()
     counts = [int(constraint.at_most) for constraint in others if isinstance(constraint, MaxFeatures)]
@@ -34,7 +35,7 @@ def statement_of(model: Model) -> Statement | Refusal:
         return Refusal(
             "certificates take limits on errors, linear rows on (w, b), MaxFeatures and IntegerCoefficients as side constraints only."
         )
-    coefficient, term = loss
+    coefficient, term = (0.0, ZeroOne()) if loss is None else loss
     everything = np.ones(model.data.n, dtype=bool)
     counted = {"all": everything, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}[term.on]
     limits = tuple((np.asarray(limit.coefficients), float(limit.at_most)) for limit in model.error_limits())

@@ -183,6 +183,43 @@ def test_a_stopped_search_has_a_rule_and_a_certified_bound():
     assert np.count_nonzero(result.values["w"]) <= 4
 
 
+@pytest.mark.parametrize("price", [1.0, 100.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_fewest_features_under_a_limit_of_errors_equal_enumeration(seed, price):
+    """Without a loss the limit alone counts errors; a set of features on which no rule keeps it is closed at any price of a feature."""
+    X, y, weights = tiny_instance(seed, KINDS[seed % len(KINDS)])
+    if len(np.unique(y)) < 2:
+        pytest.skip("one class")
+    d = X.shape[1]
+    for at_most in (0, 1, 3):
+        sizes = [
+            size
+            for size in range(d + 1)
+            for features in combinations(range(d), size)
+            if least_loss(X[:, list(features)], y, weights) <= at_most
+        ]
+        problem = models.Model(
+            X, y, minimize=price * models.L0(), subject_to=models.Errors(at_most), sample_weight=weights
+        )
+        result = mipclass.solve(problem)
+        assert result.solver == "exact"
+        assert result.certified
+        assert result.claim == "proven"
+        if sizes:
+            assert result.objective == result.bound == price * min(sizes)
+            assert not problem.violations(result.values)
+        else:
+            assert result.status == "infeasible"
+
+
+def test_no_proving_method_points_in_a_circle_for_few_features_with_a_margin():
+    X, y, _ = tiny_instance(1, KINDS[0])
+    problem = models.Model(X, y, minimize=models.ZeroOne(margin=1), subject_to=models.MaxFeatures(1))
+    for solver in ("exact", "iis"):
+        with pytest.raises(mipclass.UnsupportedProgramError, match="solver='scip' or 'highs'"):
+            mipclass.solve(problem, solver=solver)
+
+
 def test_other_proving_methods_point_to_exact():
     X, y = clouds()
     for solver in ("iis", "box"):

@@ -164,7 +164,7 @@ class FewSearch:
                 if goal is not None and known.reaches(goal) and supports.count_open(mask):
                     supports.close(mask)
                     used[mask] = known
-                    values.append(known.bound + paid)
+                    values.append(_value(known, paid, reached))
             for mask in supports.open():
                 if reached is not None and paid >= reached:
                     break
@@ -174,7 +174,7 @@ class FewSearch:
                 if closing is None:
                     return status or Status.NUMERICAL_ERROR
                 used[closing] = self._known[closing]
-                values.append(used[closing].bound + paid)
+                values.append(_value(used[closing], paid, reached))
                 supports.close(closing)
                 if self.best is not None and (reached is None or share * self.best < reached):
                     reached = share * self.best
@@ -225,7 +225,9 @@ class FewSearch:
     def _rounded_up(self, found: SupportAnswer) -> SupportAnswer:
         """The answer with its bound raised to the next sum of costs, where sums are known and reach it: every loss is one."""
         unit = self.form.costs.unit
-        if not self._sums.known or found.bound > self.form.costs.total:
+        if found.bound > self.form.costs.total:
+            return replace(found, is_impossible=True)
+        if not self._sums.known:
             return found
         reached = unit * self._sums.least_from(ceil(found.bound / unit))
         if reached == found.bound:
@@ -253,6 +255,12 @@ class FewSearch:
                 for mask, proof in self.proofs.items()
             ],
         }
+
+
+def _value(found: SupportAnswer, paid: Fraction, reached: Fraction | None) -> Fraction:
+    """What a set whose features cost `paid` says about the whole: a set without rules says as much as is asked for."""
+    value = found.bound + paid
+    return value if reached is None or not found.is_impossible else max(value, reached)
 
 
 def _without_margin(lower: dict[str, Any]) -> dict[str, Any]:

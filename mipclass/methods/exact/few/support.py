@@ -41,6 +41,7 @@ class SupportAnswer:
     bound, lower : no rule over them costs less; `lower` is the proof, the lower part of a certificate.
     rule : (w, b) over them that costs less than the target; None if none was found.
     nodes : of the searches.     work : effort, in visits of points by the box search.
+    is_impossible : no rule over them keeps the limits, since the bound exceeds what all points cost together.
     """
 
     bound: Fraction
@@ -48,10 +49,11 @@ class SupportAnswer:
     rule: Array | None
     nodes: int
     work: int
+    is_impossible: bool = False
 
     def reaches(self, target: Fraction) -> bool:
-        """Whether the bound is the target, up to what costs of many digits leave open."""
-        return target - self.bound <= CLOSED * target
+        """Whether the bound is the target, up to what costs of many digits leave open, or there is no rule at all."""
+        return self.is_impossible or target - self.bound <= CLOSED * target
 
 
 def prove_support(
