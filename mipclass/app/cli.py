@@ -21,6 +21,7 @@ from ..version import VERSION
 from .model_commands import demo, export, solve, solvers
 from .options import (
     DataArgument,
+    FittedFiles,
     FitTimeOption,
     ForOption,
     JsonOption,
@@ -29,6 +30,7 @@ from .options import (
     ProofOption,
     SideConstraints,
     SolverOption,
+    Workers,
     with_groups,
 )
 from .output import EXIT_ERROR, as_json, check_writable, exit_code, out, result_as_json
@@ -51,11 +53,10 @@ def fit(
     solver: SolverOption = "auto",
     time_limit: FitTimeOption = None,
     limits: SideConstraints,
+    workers: Workers,
     scale: Annotated[bool, typer.Option(help="Standardise columns (never needed for zero-one).")] = True,
     require_proof: ProofOption = False,
-    to: Annotated[Path | None, typer.Option("--out", help="Where to save the classifier (.json).")] = None,
-    certificate: Annotated[Path | None, typer.Option(help="Where to save the proof (zero-one; .json).")] = None,
-    report: Annotated[Path | None, typer.Option(help="Where to write the scorecard as one HTML page.")] = None,
+    files: FittedFiles,
     folds: Annotated[int | None, typer.Option(help="Also measure the accuracy on so many held-out folds.")] = None,
     as_json_: JsonOption = False,
 ) -> None:
@@ -65,14 +66,21 @@ def fit(
     from .fit_words import NextSteps, confusion, cross_validated, print_fit
     from .fitted_table import FittedTable
     from .saving import save
+    from .workers import at_work
 
+    to, certificate, report = files.to, files.certificate, files.report
     check_writable(to, certificate, report)
     if to is not None and to.suffix != ".json":
         raise InvalidInputError(f"--out must end in .json; got {to.name!r}.")
     table = source.table()
     progress = sys.stderr.isatty() and not as_json_
     estimator = estimator_for(model, solver, time_limit, limits, progress)
-    fitted = FittedTable.fit(estimator, table, scaled=scale and model not in ("zero-one", "risk-score"))
+    if workers.checkpoint is not None:
+        if model != "zero-one":
+            raise InvalidInputError(f"--checkpoint keeps proofs of --model zero-one; --model {model} has none to keep.")
+        estimator.set_params(options={"checkpoint": workers.checkpoint})
+    with at_work(workers):
+        fitted = FittedTable.fit(estimator, table, scaled=scale and model not in ("zero-one", "risk-score"))
     result = fitted.estimator.result_
     counts = confusion(fitted, table)
     accuracy = None if folds is None else cross_validated(fitted, table, folds)
@@ -199,6 +207,7 @@ def verify(
     source: LabelledData,
     model: ForOption = None,
     limits: SideConstraints,
+    threads: Annotated[int, typer.Option(min=1, help="Pieces of a large proof that are checked at a time.")] = 1,
     as_json_: JsonOption = False,
 ) -> None:
     """Check a certificate against the data, in exact arithmetic, and say which problem it is about."""
@@ -209,7 +218,7 @@ def verify(
         raise InvalidInputError(f"there is no file {str(certificate)!r}.")
     table = source.labelled_table()
     problem = asked_about(table, model, limits)
-    verdict = check(certificate, table.X, table.y, problem=problem)
+    verdict = check(certificate, table.X, table.y, problem=problem, threads=threads)
     print(json.dumps(as_json(verdict.as_dict())) if as_json_ else verdict.in_words(table.feature_names))
     raise typer.Exit(0 if verdict.accepted else EXIT_ERROR)
 

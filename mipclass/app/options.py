@@ -126,6 +126,29 @@ class SideConstraints:
     points: PointsOption = None
 
 
+@dataclass(frozen=True)
+class FittedFiles:
+    """What a fit writes."""
+
+    to: Annotated[Path | None, typer.Option("--out", help="Where to save the classifier (.json).")] = None
+    certificate: Annotated[Path | None, typer.Option(help="Where to save the proof (zero-one; .json).")] = None
+    report: Annotated[Path | None, typer.Option(help="Where to write the scorecard as one HTML page.")] = None
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who works on a proof, and where it is kept."""
+
+    threads: Annotated[int, typer.Option(min=1, help="Threads that a proof may use.")] = 1
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers carry out the tasks of a proof.")
+    ] = None
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="A folder that keeps a proof by boxes (zero-one); the same command goes on from it."),
+    ] = None
+
+
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command with each parameter that is a group of options spread into these options."""
     signature = inspect.signature(command, eval_str=True)

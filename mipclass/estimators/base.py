@@ -31,7 +31,10 @@ def limited(time_limit: float | None) -> Iterator[Run]:
     check_limits(time_limit, 0.0, 0, 1, None)
     run = Run(time_limit=time_limit)
     with interruptible(run):
-        yield run
+        try:
+            yield run
+        finally:
+            run.close()
 
 
 def as_part_of(result: Result, others: Iterator[Result] | list[Result], stopped: Status | None = None) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,11 @@ def number(at_least: float | None = None, at_most: float | None = None, *, integ
         return allowed if too_low or too_high else None
 
     return check
+
+
+def a_path(value: Any) -> str | None:
+    """The check that a value names a file or folder."""
+    return None if isinstance(value, str | PathLike) and str(value) else "a path"
 
 
 def optional(check: Check) -> Check:

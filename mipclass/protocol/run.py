@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from ..kernels.waiting import WAIT
+from .checkpoint import CheckpointFolder
 from .crew import Crew, crew_for
 from .result import Status, Trace, Values, relative_gap
 
@@ -71,6 +72,7 @@ class Run:
         self._outer: Run | None = None
         self._crew: Crew | None = None
         self._has_crew = False
+        self.checkpoint: CheckpointFolder | None = None
         self.begin(self.solver, self.options)
 
     def begin(self, solver: str, options: dict[str, Any]) -> None:
@@ -203,7 +205,9 @@ class ProgressMeter:
             value = getattr(event, name)
             if value is not None:
                 parts.append(f"{name} {value:.6g}")
-        parts += [f"{name} {value}" for name, value in event.extra.items() if isinstance(value, int | float | str)]
+        for name, value in event.extra.items():
+            if isinstance(value, int | float | str):
+                parts.append(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}")
         self.write("  ".join(parts))
 
     def write(self, line: str) -> None:

@@ -441,3 +441,33 @@ def test_an_exported_risk_score_is_an_outer_approximation(mipclass: Call, tmp_pa
     text = (tmp_path / "t.lp").read_text()
     assert "outer_approximation" in text.splitlines()[0]
     assert text.count(" tangent") > 3
+
+
+def test_a_proof_uses_threads_and_is_kept_in_a_folder(mipclass: Call, table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "proof"
+    arguments = (
+        "fit",
+        table,
+        "--target",
+        "state",
+        "--solver",
+        "exact",
+        "--threads",
+        2,
+        "--checkpoint",
+        folder,
+        "--json",
+    )
+    first, again = (mipclass(*arguments) for _ in range(2))
+    assert first.returncode == again.returncode == 0
+    assert json.loads(first.stdout)["bound"] == json.loads(again.stdout)["bound"]
+    assert (folder / "problem.json").is_file()
+    other = mipclass(*arguments[:4], "--solver", "exact", "--fpr", 0.2, "--checkpoint", folder)
+    assert other.returncode == 1
+    assert "belongs to another problem" in other.stderr
+    refused = mipclass("fit", table, "--target", "state", "--model", "tau-fpl", "--checkpoint", folder)
+    assert refused.returncode == 1
+    assert "--checkpoint keeps proofs of --model zero-one" in refused.stderr
+    both = mipclass(*arguments, "--dask", "tcp://127.0.0.1:1")
+    assert both.returncode == 1
+    assert "--threads and --dask exclude each other" in both.stderr

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...certificates.certificate import certificate, fraction
-from ...protocol.options import Option, number, one_of, optional
+from ...protocol.options import Option, a_path, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from ..zero_one.scope import scope_in_words
@@ -22,6 +22,13 @@ PROOF_OPTIONS: dict[str, Option] = {
     "certificate": Option(True, "attach a certificate, which the driver then checks", one_of(True, False)),
     "node_limit": Option(None, "stop after this many nodes; None for no limit", optional(number(1, integer=True))),
     "local_steps": Option(20_000, "line searches for the first incumbent", number(0, integer=True)),
+}
+
+BOX_OPTIONS: dict[str, Option] = {
+    **PROOF_OPTIONS,
+    "checkpoint": Option(
+        None, "folder in which a proof by boxes is kept, and from which it goes on; None for none", optional(a_path)
+    ),
 }
 
 CLOSED = Fraction(1, 10**9)

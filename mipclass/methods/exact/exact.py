@@ -14,10 +14,11 @@ from ...protocol.options import Options
 from ...protocol.result import Outcome
 from ...protocol.run import Run
 from ..base import Method, Refusal
-from .answer import PROOF_OPTIONS
+from .answer import BOX_OPTIONS
 from .constrained import prove_constrained, prove_in_cone
 from .few.search import MOST_SETS, number_of_sets, prove_few
 from .form import ProofForm, match_proof
+from .helping import open_checkpoint
 from .plain import BOX_AT_MOST, prove_plain
 from .priced import prove_priced
 from .whole.search import prove_whole, refusal_of_whole
@@ -28,7 +29,7 @@ class Exact(Method[ProofForm]):
 
     name: ClassVar[str] = "exact"
     promise: ClassVar[str] = "proven: optimum with a checkable certificate when it finishes, a proven bound at any time"
-    options: ClassVar[Options] = PROOF_OPTIONS
+    options: ClassVar[Options] = BOX_OPTIONS
 
     def match(self, problem: Problem) -> ProofForm | Refusal:
         """The 0-1 loss with limits, rows, few features or whole weights, or why the problem is not of that form."""
@@ -51,6 +52,7 @@ class Exact(Method[ProofForm]):
         """A race of provers for the plain problem; in few dimensions the same among rules that keep homogeneous rows, and prices for
         limits; branch and cut for other side constraints; all this set by set where features are to be chosen; boxes of the lattice for
         whole weights."""
+        open_checkpoint(form, run)
         if form.statement.whole is not None:
             return prove_whole(form, run)
         if form.statement.chooses_features:

@@ -1,12 +1,31 @@
-"""Who helps a proof: the workers of the run."""
+"""Who helps a proof: the workers of the run, and the folder in which it is kept."""
 
 from __future__ import annotations
 
+from ...certificates.certificate import data_digest
+from ...errors import warn
+from ...protocol.checkpoint import CheckpointFolder
 from ...protocol.run import Run
 from .box.piece_pass import Help
+from .form import ProofForm
+
+NOT_KEPT = "the option 'checkpoint' keeps proofs by boxes of real weights alone; this problem is proven in another way, and nothing is kept."
+"""Said where a folder is named in vain."""
+
+
+def open_checkpoint(form: ProofForm, run: Run) -> None:
+    """Open the folder of the option "checkpoint", if it is given; InvalidInputError if it belongs to another problem."""
+    folder = run.options.get("checkpoint")
+    if folder is None:
+        return
+    if form.statement.whole is not None:
+        warn(NOT_KEPT)
+    run.checkpoint = CheckpointFolder(
+        folder, {"data": data_digest(form.X, form.y), "problem": form.statement.content()}
+    )
 
 
 def help_of(run: Run) -> Help | None:
-    """The workers of a run; None when the caller works alone, and then a tree is grown in one piece."""
-    crew = run.crew()
-    return None if crew is None else Help(crew, run.seconds_left)
+    """The workers and the folder of a run; None when the caller works alone and keeps nothing: a tree is then grown in one piece."""
+    crew, checkpoint = run.crew(), run.checkpoint
+    return None if crew is None and checkpoint is None else Help(crew, run.seconds_left, checkpoint)

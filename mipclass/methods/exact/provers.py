@@ -70,6 +70,10 @@ class Prover(Protocol):
         """The lower part of a certificate: what is proven now."""
         ...
 
+    def outlook(self) -> dict[str, Any]:
+        """How far the search is and how long it may take, as far as it can tell."""
+        ...
+
 
 def trivial_lower(data: ZeroOneData) -> dict[str, Any]:
     """The proof that needs no search: what equal points of opposite labels cost."""
@@ -164,6 +168,10 @@ class BoxProver:
         if self.search.reaches_all:
             self._dead = self.search.advance(stop, on_progress=on_progress) and not self.search.finished
 
+    def outlook(self) -> dict[str, Any]:
+        """The target of the present pass, in units, the share of it that is done, boxes per second, and the seconds that may be left."""
+        return self.search.outlook()
+
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
         content = box_lower(self.data, self.search, self.points)
@@ -226,6 +234,10 @@ class IISProver:
                 self.search.settle(W)
         found = self.rule
         return None if found is None else (found[:-1], float(found[-1]))
+
+    def outlook(self) -> dict[str, Any]:
+        """Branch and cut cannot tell."""
+        return {}
 
     def proof(self) -> dict[str, Any]:
         """The tree of covers that proves `lower`."""

@@ -129,13 +129,16 @@ class Race:
                 if looks <= 0 or self.is_done() or stop() is not None:
                     break
             turn = int(turn * TURN_GROWTH) if len(here) > 1 else UNLIMITED
-        return None
+        return None if self.is_done() else stop()
 
     def _tell(self) -> None:
         if self.purpose is not None:
             self.purpose.tell(self)
             return
-        self.run.report(objective=self.cost(self.best), bound=self.cost(self.lower), nodes=self.nodes)
+        told = max(self.provers, key=lambda prover: prover.lower).outlook()
+        if "target" in told:
+            told["target"] = self.cost(int(told["target"]))
+        self.run.report(objective=self.cost(self.best), bound=self.cost(self.lower), nodes=self.nodes, **told)
 
     def is_done(self) -> bool:
         """Whether the bound meets the incumbent, or the race's purpose is fulfilled."""

@@ -105,6 +105,10 @@ class RemoteIIS:
             on_progress()
             time.sleep(POLL_SECONDS)
 
+    def outlook(self) -> dict[str, Any]:
+        """Branch and cut cannot tell."""
+        return {}
+
     def proof(self) -> dict[str, Any]:
         """The proof that `close(want_proof=True)` fetched."""
         assert self._proof is not None, "close() fetches the proof"

@@ -9,8 +9,9 @@ from ....protocol.options import Options
 from ....protocol.result import Outcome
 from ....protocol.run import Run
 from ...base import Method, Refusal
-from ..answer import PROOF_OPTIONS
+from ..answer import BOX_OPTIONS
 from ..form import ProofForm, match_proof
+from ..helping import open_checkpoint
 from ..plain import prove_plain
 from .search import MAX_RANK
 
@@ -20,7 +21,7 @@ class Box(Method[ProofForm]):
 
     name: ClassVar[str] = "box"
     promise: ClassVar[str] = "proven: exact with a checkable certificate when it finishes, a proven bound at any time"
-    options: ClassVar[Options] = PROOF_OPTIONS
+    options: ClassVar[Options] = BOX_OPTIONS
 
     def match(self, problem: Problem) -> ProofForm | Refusal:
         """The plain 0-1 loss of few features, or why the problem is not of that form."""
@@ -31,4 +32,5 @@ class Box(Method[ProofForm]):
 
     def solve(self, form: ProofForm, run: Run) -> Outcome:
         """The plain problem by boxes alone."""
+        open_checkpoint(form, run)
         return prove_plain(form, run, ("box",))

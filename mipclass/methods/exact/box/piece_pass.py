@@ -11,11 +11,12 @@ import heapq
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ....arrays import Array
+from ....protocol.checkpoint import CheckpointFolder
 from ....protocol.crew import Crew
 from .kernels.state import Boxes
 from .lemmas import Lemmas
@@ -28,8 +29,8 @@ Progress = Callable[[], None]
 ALONE_VISITS = 10_000_000
 """Point visits, about 0.5 s, that the caller makes by itself before it asks others: setting up processes takes longer."""
 
-LEAST_VISITS, MOST_VISITS = 8_000_000, 300_000_000
-"""Budgets of tasks in point visits: about 0.4 s, far above what it takes to hand out a task, and about 15 s, all that is lost with a worker."""
+LEAST_VISITS, MOST_VISITS = 8_000_000, 200_000_000
+"""Budgets of tasks in point visits: about 0.4 s, far above what it takes to hand out a task, and about 10 s, all that is lost with a worker."""
 
 TASKS_PER_WORKER = 16
 """A budget is at most this fraction (one in so many) of a worker's work in this pass so far: the wait for the last task is bounded by it."""
@@ -61,6 +62,7 @@ class Help:
 
     crew: Crew | None
     seconds_left: Callable[[], float]
+    checkpoint: CheckpointFolder | None = None
 
 
 class Host(Protocol):
@@ -77,6 +79,10 @@ class Host(Protocol):
 
     def offer(self, W: Array) -> bool:
         """Make W the incumbent if it costs less."""
+        ...
+
+    def keep(self) -> None:
+        """Write the state to disk, if it is kept there and the last one is old."""
         ...
 
 
@@ -120,6 +126,32 @@ class PiecePass:
         self._losses: dict[int, int] = {}
         self._running: dict[Future[Grown], tuple[int, int]] = {}  # piece and number of lemmas that the task knows
         self._orders = Orders(search.best)
+
+    def state(self) -> dict[str, Any]:
+        """What a later process needs, besides the pieces, to go on; pieces under way count as not begun."""
+        under_way = [number for number, _ in self._running.values()]
+        return {
+            "target": self.target,
+            "holes": self.holes,
+            "done_share": self.done_share,
+            "visits": self.visits,
+            "todo": [*(number for _, number in self.todo), *under_way],
+        }
+
+    @classmethod
+    def resumed(cls, search: Host, state: dict[str, Any], pieces: dict[int, Piece], help: Help) -> PiecePass:
+        """The pass of an earlier process."""
+        made = cls(search, state["target"], pieces, help)
+        made.pieces = dict(pieces)
+        made.holes, made.done_share, made.visits = state["holes"], state["done_share"], state["visits"]
+        made.todo = [(-pieces[number].share, number) for number in state["todo"]]
+        heapq.heapify(made.todo)
+        return made
+
+    @property
+    def share(self) -> float:
+        """The share of the pass that is done, counting finished tasks."""
+        return self.done_share
 
     @property
     def size(self) -> int:
@@ -221,6 +253,7 @@ class PiecePass:
         self.done_share += piece.share - left
         tree = self._renumbered(grown, known)
         self.pieces[number] = replace(piece, tree=tree, children=tuple(children), visits=grown.visits)
+        search.keep()
 
     def _renumbered(self, grown: Grown, known: int) -> PackedTree:
         """The tree with the search's own numbers of the lemmas that the task found."""

@@ -13,8 +13,10 @@ about these points (`lemmas`). With help the tree is grown in pieces, by several
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from math import ceil, log
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +27,10 @@ from ..within_margin import inverse_within_margin
 from .cone import whitening_of
 from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
 from .lemmas import FEW, NO_WALLS, Walls
+from .outlook import nodes_to_come
 from .piece_pass import Help, PiecePass, TaskRecord, first_pieces
 from .proof import BoxProof
+from .saved import Saver
 from .tasks import CHUNK, BoxWork, nearby
 
 Stop = Callable[[], object]
@@ -103,7 +107,40 @@ class BoxSearch:
         if W is not None:
             self.offer(W)
         self._history: list[tuple[int, int]] = []  # (target, number of nodes) of the passes so far
+        self._began = time.monotonic()
         self._pass: _Pass | PiecePass | None = None
+        self._saver: Saver | None = None
+        if help is not None and help.checkpoint is not None:
+            self._saver = Saver(help.checkpoint, self.work)
+            self._resume(self._saver, help)
+
+    def _resume(self, saver: Saver, help: Help) -> None:
+        """Go on from the state that an earlier process left, if it did."""
+        found = saver.load()
+        if found is None:
+            return
+        state, sets, lemmas = found
+        for proof in lemmas:
+            self.lemmas.add(proof)
+        self.offer(np.array([float.fromhex(value) for value in state["rule"]]))
+        self.lower, self._history = state["lower"], [(target, nodes) for target, nodes in state["history"]]
+        self.proven_pieces, self.pieces = sets["proven"], sets["pieces"]
+        if state["pass"] is not None:
+            self._pass = PiecePass.resumed(self, state["pass"], sets["pass"], help)
+
+    def keep(self, now: bool = False) -> None:
+        """Write the state to disk, if it is kept there and the last one is old, or `now`."""
+        if self._saver is None or not (now or self._saver.is_due):
+            return
+        current = self._pass if isinstance(self._pass, PiecePass) else None
+        state = {
+            "rule": [float(value).hex() for value in self.best_W],
+            "lower": self.lower,
+            "history": self._history,
+            "pass": None if current is None else current.state(),
+        }
+        sets = {"proven": self.proven_pieces, "pieces": self.pieces, "pass": {} if current is None else current.pieces}
+        self._saver.save(state, sets, self.lemmas.proofs)
 
     @property
     def finished(self) -> bool:
@@ -128,10 +165,12 @@ class BoxSearch:
         while True:
             wanted = self.best if goal is None else min(goal, self.best)
             if self.lower >= wanted:
+                self.keep(now=self._saver is not None and self._saver.has_state)
                 return True
             if self._pass is None:
                 self._pass = self._begun(wanted if goal is not None else self._next_target(wanted))
             if not self._pass.advance(stop, on_progress):
+                self.keep(now=True)
                 return False
             proven = min(self._pass.target, self.best)
             if isinstance(self._pass, PiecePass):
@@ -147,8 +186,20 @@ class BoxSearch:
             self._history.append((proven, self._pass.size))
             self.lower, self.proven_tree, self.proven_pieces = proven, self.tree, self.pieces
             self._pass = None
+            self.keep()
             if on_progress is not None:
                 on_progress()
+
+    def outlook(self) -> dict[str, Any]:
+        """The target of the present pass, the share of it that is done, boxes per second, and the seconds that may be left."""
+        current = self._pass
+        if current is None:
+            return {}
+        seconds = time.monotonic() - self._began
+        rate = self.nodes / seconds if seconds > 0 else 0.0
+        told = {"target": float(current.target), "share": round(current.share, 4), "nodes_per_second": round(rate, 1)}
+        left = nodes_to_come(self._history, self.best, current.target, current.share)
+        return told if left is None or rate == 0 else {**told, "seconds_left": round(left / rate, 1)}
 
     def _begun(self, target: int) -> _Pass | PiecePass:
         """The pass towards a target."""
@@ -198,6 +249,13 @@ class _Pass:
     def holes(self) -> int:
         """Number of boxes that could not be halved any more and that no lemma closes."""
         return int(self.state.holes)
+
+    @property
+    def share(self) -> float:
+        """The share of the pass that is done: of the last tree's nodes, or of the faces where there was none."""
+        if len(self.search.tree.ops):
+            return float(self.state.read_nodes / len(self.search.tree.ops))
+        return max(0.0, float(self.state.face) / len(self._faces.centre))
 
     @property
     def size(self) -> int:

@@ -22,6 +22,7 @@ from ..box.search import MAX_RANK, BoxSearch
 from ..box.tasks import CHUNK
 from ..first_rules import first_rules
 from ..form import ProofForm
+from ..helping import help_of
 from ..plain import BOX_AT_MOST, PlainProof, plain_proof
 from ..priced import PricedSearch
 from ..provers import IISProver, box_lower, trivial_lower
@@ -87,7 +88,8 @@ def _by_boxes(form: ProofForm, goal: int, run: Run, most_work: int | None) -> Su
     data = form.data
     limit = run.options.get("node_limit")
     try:
-        search = BoxSearch(data.Z, data.proof_counts.counts, M=data.map, stop=run.stop)
+        helping = help_of(run) if most_work is None else None
+        search = BoxSearch(data.Z, data.proof_counts.counts, M=data.map, stop=run.stop, help=helping)
     except StoppedError:
         return None
     if not search.reaches_all:

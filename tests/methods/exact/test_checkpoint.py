@@ -1,0 +1,143 @@
+"""Checkpoints: a proof that was killed goes on from its folder; other problems' folders and damaged files are refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mipclass
+from mipclass import models
+from mipclass.errors import InvalidInputError, MipclassWarning, OptionError
+from mipclass.methods.exact.box import piece_pass, saved
+from mipclass.protocol.result import Status
+from tests.paths import ROOT
+
+
+def points(seed: int = 0, n: int = 60, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, np.where(X[:, 0] + rng.normal(0, 2, n) > 0, 1, -1)
+
+
+def lattice(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Few values per feature: many points meet in a vertex, and lemmas are needed."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (60, 5)).astype(float)
+    return X, np.where(X.sum(axis=1) + rng.normal(0, 1.5, 60) > 2.5, 1, -1)
+
+
+@pytest.fixture
+def every_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks of a few boxes, each followed by a state on disk."""
+    monkeypatch.setattr(piece_pass, "MOST_VISITS", 200)
+    monkeypatch.setattr(saved, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(saved, "SAVE_SHARE", 1e9)
+
+
+def stopped_after(nodes: int, X: np.ndarray, y: np.ndarray, folder: Path, **more: Any) -> Any:
+    return mipclass.solve(
+        models.zero_one(X, y), solver="box", options={"checkpoint": folder, "node_limit": nodes}, **more
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("make", [points, lattice])
+def test_a_stopped_proof_goes_on_where_it_was(every_task, tmp_path, threads, make):
+    X, y = make()
+    whole = mipclass.solve(models.zero_one(X, y), solver="box")
+    first = stopped_after(max(1, (whole.nodes or 0) // 2), X, y, tmp_path / "run", threads=threads)
+    assert first.status is Status.NODE_LIMIT
+    again = mipclass.solve(
+        models.zero_one(X, y), solver="box", threads=threads, options={"checkpoint": str(tmp_path / "run")}
+    )
+    assert again.status is Status.OPTIMAL
+    assert again.certified
+    assert again.bound == whole.bound
+    assert again.nodes < 0.9 * whole.nodes
+    third = mipclass.solve(models.zero_one(X, y), solver="box", options={"checkpoint": tmp_path / "run"})
+    assert (third.nodes, third.certified, third.bound) == (0, True, whole.bound)
+
+
+PROOF = """
+import sys, numpy as np, mipclass
+from mipclass import models
+from mipclass.methods.exact.box import piece_pass, saved
+piece_pass.MOST_VISITS, saved.SAVE_SECONDS, saved.SAVE_SHARE = 20_000, 0.0, 1e9
+data = np.load(sys.argv[1])
+mipclass.solve(models.zero_one(data["X"], data["y"]), solver="box", threads=int(sys.argv[3]), options={"checkpoint": sys.argv[2]})
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_killed_process_loses_only_what_was_under_way(tmp_path, threads):
+    X, y = points(n=120, d=5)
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    folder = tmp_path / "run"
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROOF, str(tmp_path / "data.npz"), str(folder), str(threads)], cwd=ROOT
+    )
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob("*/tree-*"))) < 200 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process.poll() is None, "the proof ended before it could be killed"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    whole = mipclass.solve(models.zero_one(X, y), solver="box", options={"checkpoint": tmp_path / "another"})
+    again = mipclass.solve(models.zero_one(X, y), solver="box", options={"checkpoint": folder})
+    assert again.status is Status.OPTIMAL
+    assert again.certified
+    assert again.bound == whole.bound
+    assert again.nodes < whole.nodes
+
+
+def test_the_folder_of_another_problem_is_refused(every_task, tmp_path):
+    X, y = points()
+    stopped_after(5, X, y, tmp_path / "run")
+    with pytest.raises(InvalidInputError, match="belongs to another problem"):
+        stopped_after(5, X + 1, y, tmp_path / "run")
+    with pytest.raises(InvalidInputError, match="belongs to another problem"):
+        mipclass.solve(
+            models.Model(X, y, minimize=models.ZeroOne(), sample_weight=np.arange(1.0, 61)),
+            solver="box",
+            options={"checkpoint": tmp_path / "run"},
+        )
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").write_text("mine")
+    with pytest.raises(InvalidInputError, match="it is no checkpoint"):
+        stopped_after(5, X, y, tmp_path / "other")
+    with pytest.raises(InvalidInputError, match="must be a folder"):
+        stopped_after(5, X, y, tmp_path / "other" / "letter.txt" / "run")
+    with pytest.raises(OptionError, match="a path"):
+        mipclass.solve(models.zero_one(X, y), solver="box", options={"checkpoint": 3})
+
+
+@pytest.mark.parametrize("name", ["problem.json", "state", "tree-*"])
+@pytest.mark.parametrize("fault", ["cut", "changed", "missing"])
+def test_damaged_files_are_refused(every_task, tmp_path, name, fault):
+    X, y = points()
+    stopped_after(20, X, y, tmp_path / "run")
+    path = next(iter(sorted((tmp_path / "run").rglob(name))))
+    raw = bytearray(path.read_bytes())
+    if fault == "missing":
+        if name != "tree-*":
+            pytest.skip("without a header the folder is no checkpoint, without a state it is a new one")
+        path.unlink()
+    else:
+        raw[len(raw) // 2] ^= 1
+        path.write_bytes(bytes(raw[: len(raw) // 2] if fault == "cut" else raw))
+    with pytest.raises(InvalidInputError, match=r"damaged|has format|another problem"):
+        stopped_after(20, X, y, tmp_path / "run")
+
+
+def test_a_proof_without_boxes_says_that_nothing_is_kept(tmp_path):
+    X, y = points(n=40, d=11)
+    with pytest.warns(MipclassWarning, match="nothing is kept"):
+        mipclass.solve(models.zero_one(X, y), solver="exact", time_limit=5, options={"checkpoint": tmp_path / "run"})
