@@ -50,9 +50,7 @@ class OutlierPathDisplay:
         rows : the data row of each point, counted from 0; the legend then names rows, counted from 1 as in a file.
         """
         if points is None:
-            everything = path.multipliers(np.arange(len(path.y)))
-            travelled = np.abs(np.diff(everything, axis=0)).sum(axis=0)
-            points = np.sort(np.argsort(-travelled)[:MOST_LINES])
+            points = np.sort(np.argsort(-path.travelled(), kind="stable")[:MOST_LINES])
         chosen = np.atleast_1d(np.asarray(points))
         multipliers = path.multipliers(chosen)
         shown, unit = (chosen, "point") if rows is None else (np.asarray(rows)[chosen] + 1, "row")

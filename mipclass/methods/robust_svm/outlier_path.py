@@ -11,7 +11,7 @@ from ...arrays import Array
 from ...errors import MipclassWarning
 from ...modelling.problem import Problem
 from ...models.rules import not_positive_semidefinite
-from ...protocol.options import Option, Options, one_of
+from ...protocol.options import Option, Options, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status, Values
 from ...protocol.run import Run
 from ..base import Method, Refusal
@@ -68,6 +68,11 @@ class OutlierPathMethod(Method[RobustForm]):
             "linear rule, primal-dual for a kernel)",
             _is_name,
         ),
+        "breakpoints": Option(
+            None,
+            "most breakpoints to store, the first and the last among them; None: all",
+            optional(number(2, integer=True)),
+        ),
     }
 
     def match(self, problem: Problem) -> RobustForm | Refusal:
@@ -76,7 +81,10 @@ class OutlierPathMethod(Method[RobustForm]):
 
     def solve(self, form: RobustForm, run: Run) -> Outcome:
         """Follow the path to the values asked for, and check its end from the data."""
-        path, status = follow_path(form, run, run.options["path"], run.options["d_step"])
+        most = run.options["breakpoints"]
+        path, status = follow_path(form, run, run.options["path"], run.options["d_step"], most=most)
+        if most:
+            path.thin(most)
         alpha = path.alpha(-1)
         values = form.values(alpha)
         # At theta = 1 the loss treats all points alike.
@@ -164,28 +172,36 @@ def _warn_of_scale(status: Status | None, blur: float) -> None:
 
 
 def follow_path(
-    form: RobustForm, run: Run, parameter: Parameter, d_step: str = "auto", *, start: Array | None = None
+    form: RobustForm,
+    run: Run,
+    parameter: Parameter,
+    d_step: str = "auto",
+    *,
+    start: Array | None = None,
+    most: int | None = None,
 ) -> tuple[OutlierPath, Status | None]:
     """The path from the SVM to (theta, s) of `form`; the status says why it stopped early, or is None.
 
+    `most`: breakpoints to which the path is thinned whenever it has twice as many, or None.
     `start`: multipliers near those of the SVM, such as breakpoint 0 of the path in the other parameter, if known. A path that
     stalls is traced anew with other random shifts of the levels.
     """
-    path, status = _trace(form, run, parameter, d_step, start, run.seed)
+    path, status = _trace(form, run, OutlierPath(parameter, form.y, form.C, most=most), d_step, start, run.seed)
     for attempt in range(1, ATTEMPTS):
         if status is not Status.NUMERICAL_ERROR:
             break
-        path, status = _trace(form, run, parameter, d_step, None, run.seed + attempt)
+        path = OutlierPath(parameter, form.y, form.C, most=most)
+        path, status = _trace(form, run, path, d_step, None, run.seed + attempt)
     return path, status
 
 
 def _trace(
-    form: RobustForm, run: Run, parameter: Parameter, d_step: str, start: Array | None, seed: int
+    form: RobustForm, run: Run, path: OutlierPath, d_step: str, start: Array | None, seed: int
 ) -> tuple[OutlierPath, Status | None]:
     """One attempt of `follow_path`, with random shifts of the levels from `seed`."""
     state = OutlierState.at_zero(form.points.factorable, form.C, seed=seed, stop=run.stop)
     change_sides, restrict = _d_solver(d_step, state, run)
-    path = OutlierPath(parameter, form.y, form.C)
+    parameter = path.parameter
     try:
         status = solve_svm(state, run, start)
     except PathStalledError:

@@ -35,6 +35,8 @@ class OutlierPath:
     y : (n,) labels -1/+1.       C : (n,) weights of the losses.
     theta, s, event, point, objective : one entry per breakpoint; `event` is "start", "E", "R", "L" (a point reaches the
         edge, or leaves it), "tie", "jump" or "end"; `point` is the index concerned or -1.
+    most : while the path is made, it is thinned to so many breakpoints whenever it has twice as many; None for never.
+    is_thinned : whether breakpoints have been left out.
     last_outliers : number of outliers at the last breakpoint.
     complete : the path reached theta = 0 or s = 0 (or the value asked for).
     """
@@ -47,6 +49,8 @@ class OutlierPath:
     _runs: list[Steps] = field(default_factory=list, repr=False)
     _objectives: list[Array] = field(default_factory=list, repr=False)
     last_outliers: int = 0
+    most: int | None = None
+    is_thinned: bool = False
     _cache: tuple[sp.csr_array, sp.csr_array] | None = field(default=None, repr=False)
 
     # ---- recording ---------------------------------------------------------------------------------------------
@@ -58,6 +62,21 @@ class OutlierPath:
         became = int(np.count_nonzero(steps.toggled.value))
         self.last_outliers += 2 * became - len(steps.toggled.value)
         self._cache = None
+        if self.most is not None and len(self) > 2 * self.most:
+            self.thin(self.most)
+
+    def thin(self, most: int) -> None:
+        """Keep at most so many breakpoints (at least 2), evenly spread; the first and the last stay, and all that stay are exact.
+
+        Between two breakpoints that stay, `at` then draws a straight line (or, along s, keeps the one before), which is not optimal.
+        """
+        count = len(self)
+        if count <= max(most, 2):
+            return
+        kept = np.unique(np.linspace(0, count - 1, max(most, 2)).astype(np.intp))
+        objective = self.objective[kept]
+        self._runs, self._objectives = [self.steps.merged(kept, len(self.C))], [objective]
+        self._cache, self.is_thinned = None, True
 
     @property
     def steps(self) -> Steps:
@@ -146,6 +165,27 @@ class OutlierPath:
         columns = np.atleast_1d(np.asarray(points, dtype=np.int64))
         rest, outlier = (np.cumsum(matrix[:, columns].toarray(), axis=0) for matrix in self._matrices())
         return np.asarray(rest + self.theta[:, None] * outlier)
+
+    def travelled(self) -> Array:
+        """(n,) by how much each multiplier changes along the path, rises and falls added up; O(n + changes)."""
+        steps, n, count = self.steps, len(self.C), len(self)
+        rows = [np.repeat(np.arange(count), np.diff(part.start)) for part in (steps.moved, steps.toggled)]
+        index = np.concatenate([steps.moved.index, steps.toggled.index]).astype(np.int64)
+        turn = np.where(steps.toggled.value, 1.0, -1.0) * self.C[steps.toggled.index]
+        still, flat = np.zeros(len(turn)), np.zeros(len(rows[0]))
+        keys, places = np.unique(index * count + np.concatenate(rows), return_inverse=True)
+        rest = np.bincount(places, np.concatenate([steps.moved.value, still]), len(keys))
+        outlier = np.bincount(places, np.concatenate([flat, turn]), len(keys))
+        point, k = keys // count, keys % count
+        total = np.cumsum(outlier)
+        first = np.searchsorted(point, point)
+        before = total - outlier - (total - outlier)[first]  # C [outlier] of the same point before this breakpoint
+        theta = self.theta
+        fall = np.append(0.0, -np.diff(theta))
+        here = np.abs(rest + theta[k] * outlier - fall[k] * before) - fall[k] * before
+        last = theta[-1] * self.C * self.outliers(count - 1)
+        alone = np.bincount(point, theta[k] * outlier, n) - last  # C (fall of theta) while a point is an outlier
+        return np.asarray(alone + np.bincount(point, np.where(k > 0, here, 0.0), n))
 
     def at(self, value: float) -> Array:
         """(n,) multipliers at any value of the parameter; at a jump, after it."""

@@ -14,12 +14,24 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ...arrays import Array, Index, Mask
+from ...arrays import Array, Index, Mask, Positions
 from .kernels.partition import States
 
 Small = NDArray[np.int32]  # indices of points and of entries: half the memory of int64
 EVENTS = ("R", "E", "L", "start", "tie", "jump", "end")  # what happens at a breakpoint; the first three are states
 CODES = {name: code for code, name in enumerate(EVENTS)}
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Entries of a matrix with n columns: keys = n row + column, and a value each."""
+
+    keys: Index
+    value: NDArray[Any]
+
+    def places(self, n: int) -> tuple[Index, Index]:
+        """Rows and columns of the entries."""
+        return self.keys // n, self.keys % n
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,11 @@ class Ragged:
     def matrix(self, columns: int, values: Array) -> sp.csr_array:
         """(breakpoints, columns) matrix with `values` in place of the stored ones."""
         return sp.csr_array((values, self.index, self.start), shape=(len(self.start) - 1, columns))
+
+    def grouped(self, kept: Positions, n: int) -> Grouped:
+        """The entries with the number of the first breakpoint of `kept` at or after their own."""
+        row = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return Grouped(n * np.searchsorted(kept, row).astype(np.int64) + self.index, self.value)
 
     @classmethod
     def joined(cls, parts: Sequence[Ragged]) -> Ragged:
@@ -107,6 +124,22 @@ class Steps:
     def changes_of_outliers(self, C: Array) -> sp.csr_array:
         """(breakpoints, n) changes of C [outlier]."""
         return self.toggled.matrix(len(C), np.where(self.toggled.value, 1.0, -1.0) * C[self.toggled.index])
+
+    def merged(self, kept: Positions, n: int) -> Steps:
+        """The breakpoints `kept` alone, each as the sum of the differences up to it; the last one must be among them."""
+        rest, sides = self.moved.grouped(kept, n), self.toggled.grouped(kept, n)
+        moved = sp.coo_array((rest.value.astype(np.float64), rest.places(n)), shape=(len(kept), n)).tocsr()
+        turns = sp.coo_array((np.where(sides.value, 1, -1), sides.places(n)), shape=(len(kept), n)).tocsr()
+        turns.eliminate_zeros()
+        state = self.restated.grouped(kept, n)
+        keys, last = np.unique(state.keys[::-1], return_index=True)  # the last state of a point in a group counts
+        starts = np.searchsorted(keys, n * np.arange(len(kept) + 1)).astype(np.int32)
+        return Steps(
+            self.theta[kept], self.s[kept], self.event[kept], self.point[kept],
+            Ragged(moved.indptr.astype(np.int32), moved.indices.astype(np.int32), moved.data),
+            Ragged(turns.indptr.astype(np.int32), turns.indices.astype(np.int32), turns.data > 0),
+            Ragged(starts, (keys % n).astype(np.int32), state.value[::-1][last]),
+        )  # fmt: skip
 
     def named(self, names: Index) -> Steps:
         """The same breakpoints of points that are called `names` elsewhere."""

@@ -104,3 +104,38 @@ def test_errors_of_a_run_of_rules_are_those_of_each(seed, rules, points, step):
     finally:
         module.AT_ONCE = before
     np.testing.assert_allclose(found, ((W @ X.T > 0) != positive) @ weights, atol=1e-12)
+
+
+@pytest.mark.parametrize("parameter", ["theta", "s"])
+def test_a_thinned_path_keeps_its_ends_and_what_it_stores_is_exact(parameter):
+    X, y = noisy(500, 4, 5, flip=0.2)
+    model = models.robust_svm(X, y, 1.0)
+    whole = solve(model, "outlier-path", options={"path": parameter}).extra["path"]
+    result = solve(model, "outlier-path", options={"path": parameter, "breakpoints": 10})
+    path = result.extra["path"]
+    assert path.complete
+    assert path.is_thinned
+    assert not whole.is_thinned
+    assert len(path) <= 10
+    assert path.values[0] == whole.values[0]
+    assert path.values[-1] == whole.values[-1]
+    assert result.claim == "local"
+    np.testing.assert_allclose(path.alpha(-1), whole.alpha(-1), atol=1e-10)
+    assert path.n_outliers()[-1] == path.last_outliers == whole.n_outliers()[-1]
+    K = gram_of(model, X)
+    for k in range(len(path)):
+        j = int(np.flatnonzero((whole.values == path.values[k]) & (whole.event == path.event[k]))[0])
+        np.testing.assert_allclose(path.alpha(k), whole.alpha(j), atol=1e-10)
+        assert (path.outliers(k) == whole.outliers(j)).all()
+        sets, expected = path.sets(k), whole.sets(j)
+        assert all((sets[name] == expected[name]).all() for name in expected)
+        alpha, theta, s = path.alpha(k), path.theta[k], path.s[k]
+        assert worst_condition(K, path.y, alpha, path.C, theta, s, path.outliers(k)) <= 1e-8
+
+
+@pytest.mark.parametrize("parameter", ["theta", "s"])
+def test_how_far_multipliers_travel_is_summed_without_all_of_them(parameter):
+    X, y = noisy(150, 3, 6, flip=0.3)
+    path = solve(models.robust_svm(X, y, 1.0), "outlier-path", options={"path": parameter}).extra["path"]
+    expected = np.abs(np.diff(path.multipliers(np.arange(150)), axis=0)).sum(axis=0)
+    np.testing.assert_allclose(path.travelled(), expected, atol=1e-10)
