@@ -286,3 +286,10 @@ def test_seeds_repeat_and_differ(make: Any) -> None:
 def test_bad_input_is_refused(call: Any, complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
         call()
+
+
+def test_both_parts_of_w8a_are_the_papers_set() -> None:
+    """Zhang et al. (2018), Table 3: 1933 positives, 62767 negatives."""
+    parts = [datasets.FACTS[f"w8a_{part}"] for part in ("train", "test")]
+    positives = sum(part.n_positive for part in parts)
+    assert (positives, sum(part.n_samples for part in parts) - positives) == (1933, 62767)

@@ -39,18 +39,19 @@ def compared(results: Results) -> tuple[list[Comparison], list[Cause]]:
 
 
 def other_side(results: Results, name: str) -> Cause | None:
-    """The class inside the polyhedron: with the other class inside, training and test figures are near the printed ones."""
-    here = results.where(OTHER_SIDE, name=name)
+    """The class inside the polyhedron: with the other class inside, most of the shortfall is gone and the rest is within the error."""
+    here, printed_side = results.where(OTHER_SIDE, name=name), results.where("2-poly", name=name).all("test")
     train, test = here.all("train"), here.all("test")
-    if not test:
+    if not test or not printed_side:
         return None
     paper = PAPER_TEST[name]["2-poly"]
     cell = compare_means(("Table 1", name, "2-poly"), paper, test, higher_is_better=True)
+    gained = fmean(test) - fmean(printed_side) >= 0.5 * (paper - fmean(printed_side))
     return Cause(
         "The class inside the polyhedron decides, and the paper leaves open which one it was.",
         f"{name}, the larger class inside: training {fmean(train):.2f} (printed {PAPER_TRAIN[name]:.2f}), test {fmean(test):.2f} "
         f"(printed {paper:.2f}).",
-        cell.verdict in ("better", "within error"),
+        gained and cell.verdict in ("better", "within error"),
         "Table 1",
         (name,),
         ("2-poly as printed, train", "2-poly as printed, test"),
@@ -58,22 +59,26 @@ def other_side(results: Results, name: str) -> Cause | None:
 
 
 def lower_minimum(results: Results, name: str) -> Cause | None:
-    """Two hyperplanes without a penalty overfit: ours fit the training part better, and the choice inside the folds repairs the test part."""
-    here = results.where(name=name)
-    train, chosen = here.where("2-poly").all("train"), here.where(CHOSEN).all("test")
-    if not train or not chosen:
+    """Two hyperplanes without a penalty overfit: our minimum is lower, and the choice inside the folds repairs the test part."""
+    minima = results.where("minima", name=name)
+    chosen = results.where(CHOSEN, name=name).all("test")
+    if not minima.cells or not chosen:
         return None
+    ours, printed, right, printed_right = (
+        minima.all(key)[0] for key in ("ours", "printed", "ours right", "printed right")
+    )
     paper = PAPER_TEST[name]["2-poly"]
     cell = compare_means(("Table 1", name, "2-poly"), paper, chosen, higher_is_better=True)
     return Cause(
-        "Our search fits the training part at least as well as the paper's local minimum, and without a penalty this overfits; "
-        "a penalty and a number of hyperplanes chosen inside the training folds repair the test figure.",
-        f"{name}: training {fmean(train):.2f} (printed {PAPER_TRAIN[name]:.2f}); chosen inside the folds, test {fmean(chosen):.2f} "
-        f"(printed {paper:.2f}).",
-        fmean(train) >= PAPER_TRAIN[name] - 0.05 and cell.verdict in ("better", "within error"),
+        "Our search ends at a lower value of the paper's function than the printed algorithm does; that function averages violations, not errors, and "
+        "without a penalty a lower value does not mean a higher accuracy on new points. A penalty and a number of hyperplanes chosen inside the training folds "
+        "repair the test figure.",
+        f"{name}, fitted to the whole set: value {ours:.4f} and {right:.2f} % right, the printed algorithm {printed:.4f} and {printed_right:.2f} %; "
+        f"chosen inside the folds, test {fmean(chosen):.2f} (printed {paper:.2f}).",
+        ours <= printed and cell.verdict in ("better", "within error"),
         "Table 1",
         (name,),
-        ("2-poly as printed, test",),
+        ("2-poly as printed, train", "2-poly as printed, test"),
     )
 
 
