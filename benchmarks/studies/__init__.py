@@ -45,6 +45,10 @@ STUDIES = {
         "benchmarks.studies.general.outside",
         "Files that nobody here wrote: each LP and QP of a folder by every solver, counted as solved, honest failure or wrong claim.",
     ),
+    "parallel_proofs": StudyEntry(
+        "benchmarks.studies.zero_one.parallel_proofs",
+        "Proofs by boxes with several workers: processor and wall seconds, efficiency, and what a killed run costs.",
+    ),
     "polyhedral_speed": StudyEntry(
         "benchmarks.studies.polyhedral.speed",
         "Speed of the successive LPs: LPs per descent, warm against rebuilt LPs, whole fits, growth with N, exact against slp.",

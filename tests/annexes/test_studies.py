@@ -42,3 +42,13 @@ def test_an_entry_is_what_its_module_says(name: str) -> None:
 def test_every_section_of_the_results_belongs_to_a_study() -> None:
     text = (ROOT / "benchmarks" / "RESULTS.md").read_text()
     assert set(re.findall(r"<!-- begin (\w+) \w+ -->", text)) <= set(STUDIES)
+
+
+def test_simulated_workers_wait_for_boxes_and_for_the_end_of_a_pass():
+    """Two passes: a task of 2 s that hands over two of 1 s; then one of 4 s. Two workers need 2 + 1 + 4 seconds for 8."""
+    from benchmarks.studies.zero_one.parallel_proofs import simulated
+
+    tasks = [(5, 0, -1, 2.0, 9), (5, 1, 0, 1.0, 9), (5, 2, 0, 1.0, 9), (7, 0, -1, 4.0, 9)]
+    assert simulated(tasks, 1) == 1.0
+    assert simulated(tasks, 2) == 8 / (2 * 7)
+    assert simulated([], 8) == 1.0

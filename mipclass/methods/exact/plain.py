@@ -114,12 +114,17 @@ def plain_proof(
         start = race.best_rule()
         if stopped is not None or data.finer_for(data.restricted(start)) is None:
             break
+    log = [task for prover in race.provers if isinstance(prover, BoxProver) for task in prover.search.log]
     return PlainProof(
         form.finished_rule(data, start, run),
         lead.proof(),
         stopped,
         nodes,
-        {"proof_by": lead.name, **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers}},
+        {
+            "proof_by": lead.name,
+            **{f"bound_{p.name}": race.cost(p.lower) for p in race.provers},
+            **({"tasks": tuple(log)} if log else {}),
+        },
         next((prover for prover in race.provers if isinstance(prover, BoxProver)), None),
     )
 

@@ -1,0 +1,187 @@
+"""Proofs by boxes with several workers: processor and wall seconds, efficiency, and what a killed run costs.
+
+Ways        one thread; two threads; two processes of loky; a local Dask cluster of two processes; "resumed": one thread with a checkpoint,
+            killed with SIGKILL after half of the seconds allowed, then resumed.
+Efficiency  wall(1) / (2 wall(2)): what a user waits for; and cpu(1) / cpu(2): work that is not done twice, whatever else the machine does.
+            cpu is the time of the calling process, with its threads and the check of the certificate, and of the tasks elsewhere.
+Simulation  the log of tasks (processor seconds, who handed the box over, the pass) scheduled on 8, 64 and 512 workers, a task as soon as its
+            box is known and a worker is free, pass after pass: sum of seconds / (workers * makespan). The budgets are those of two workers;
+            more workers get smaller tasks, so this is a lower estimate for short proofs.
+
+pima is proven to a fixed gap. heart_statlog has 13 features: branch and cut proves it, in one process, with any number of workers.
+Run: python -m benchmarks.studies.zero_one.parallel_proofs     MIPCLASS_DATA must name the folder of the data sets (docs/datasets.md).
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from benchmarks.harness import Case, Results, Study, table
+from mipclass import datasets, models, solve
+
+WAYS = ("1 thread", "2 threads", "loky", "dask", "resumed")
+MANY = (8, 64, 512)
+"""Workers of the simulation."""
+
+RUNS: dict[str, tuple[float, float]] = {
+    "liver_bupa": (0.0, 120.0),
+    "ice_ai4i": (0.0, 600.0),
+    "pima": (0.1, 900.0),
+    "heart_statlog": (0.0, 300.0),
+}
+"""Data set -> gap and time limit in seconds."""
+
+QUICK_SECONDS = 60.0
+"""Time limit of a quick run."""
+
+ALONE = 10_000_000
+"""Point visits that the caller makes itself before it hands out tasks: their seconds are in its own processor time."""
+
+RESUMED = """
+import json, sys
+from benchmarks.studies.zero_one.parallel_proofs import measured
+print(json.dumps(measured(*json.loads(sys.argv[1]))))
+"""
+
+
+def simulated(tasks: Sequence[Sequence[float]], workers: int) -> float:
+    """The efficiency of so many workers on a log of tasks (target, number, parent, seconds, visits)."""
+    total = makespan = 0.0
+    for target in dict.fromkeys(task[0] for task in tasks):
+        here = [task for task in tasks if task[0] == target]
+        known = {task[1] for task in here}
+        children: dict[float, list[Sequence[float]]] = {}
+        for task in here:
+            children.setdefault(task[2] if task[2] in known else -1, []).append(task)
+        ready = [(0.0, -task[3], task[1], task[3]) for task in children.get(-1, [])]
+        heapq.heapify(ready)
+        free = [0.0] * workers
+        end = 0.0
+        while ready:
+            since, _, number, seconds = heapq.heappop(ready)
+            done = max(since, heapq.heappop(free)) + seconds
+            heapq.heappush(free, done)
+            end = max(end, done)
+            total += seconds
+            for child in children.get(number, []):
+                heapq.heappush(ready, (done, -child[3], child[1], child[3]))
+        makespan += end
+    return total / (workers * makespan) if makespan else 1.0
+
+
+@contextmanager
+def workers_of(way: str) -> Iterator[None]:
+    """joblib as the way asks for."""
+    if way == "loky":
+        with joblib.parallel_config("loky", n_jobs=2):
+            yield
+    elif way == "dask":
+        from distributed import Client, LocalCluster
+
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster),
+            joblib.parallel_config("dask"),
+        ):
+            yield
+    else:
+        yield
+
+
+def measured(name: str, way: str, gap: float, limit: float, folder: str | None = None) -> dict[str, Any]:
+    """One proof."""
+    X, y = datasets.load(name)
+    options = {} if folder is None else {"checkpoint": folder}
+    with workers_of(way):
+        started, cpu = time.perf_counter(), time.process_time()
+        threads = 2 if way == "2 threads" else 1
+        result = solve(models.zero_one(X, y), "exact", gap=gap, time_limit=limit, threads=threads, options=options)
+        wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+    tasks = [list(task) for task in result.extra.get("tasks", ())]
+    elsewhere = np.cumsum([task[4] for task in tasks]) > ALONE
+    if way in ("loky", "dask"):
+        cpu += float(sum(task[3] for task, is_elsewhere in zip(tasks, elsewhere, strict=True) if is_elsewhere))
+    return {
+        "objective": result.objective,
+        "bound": result.bound,
+        "nodes": result.nodes,
+        "certified": result.certified,
+        "status": str(result.status),
+        "proof_by": result.extra.get("proof_by"),
+        "wall": wall,
+        "cpu": cpu,
+        "tasks": len(tasks),
+        "longest_task": max((task[3] for task in tasks), default=0.0),
+        **({f"simulated_{count}": simulated(tasks, count) for count in MANY} if way == "2 threads" and tasks else {}),
+    }
+
+
+def prove(name: str, way: str, gap: float, limit: float) -> dict[str, Any]:
+    """One proof, killed and resumed if the way is that."""
+    if way != "resumed":
+        return measured(name, way, gap, limit)
+    with tempfile.TemporaryDirectory() as folder:
+        given = json.dumps([name, "1 thread", gap, limit, str(Path(folder) / "proof")])
+        process = subprocess.Popen([sys.executable, "-c", RESUMED, given], stdout=subprocess.DEVNULL)
+        try:
+            process.wait(limit / 2)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        return {**measured(name, "1 thread", gap, limit, str(Path(folder) / "proof")), "killed": process.returncode < 0}
+
+
+def warmup() -> None:
+    """Compile and import everything that is timed."""
+    X, y = datasets.load("liver_bupa")
+    solve(models.zero_one(X[:100], y[:100]), "box", time_limit=20.0, threads=2)
+
+
+def cases(full: bool) -> Iterator[Case]:
+    """The cases of a quick or a full run."""
+    for name, (gap, seconds) in RUNS.items() if full else [next(iter(RUNS.items()))]:
+        for way in WAYS:
+            yield Case(way, prove, {"name": name, "way": way, "gap": gap, "limit": seconds if full else QUICK_SECONDS})
+
+
+def report(results: Results) -> str:
+    """The section's markdown."""
+    rows: list[list[Any]] = []
+    for name in RUNS:
+        here = {
+            cell.case.label: cell.measured
+            for cell in results.cells
+            if cell.case.parameters["name"] == name and cell.error is None
+        }
+        one = here.get("1 thread")
+        for way, got in here.items():
+            shown = [got["objective"], got["bound"], "yes" if got["certified"] else "no", got["proof_by"], got["nodes"]]
+            ratios: list[float | None] = [None, None]
+            if one is not None and got["tasks"] and way != "resumed" and got["bound"] == one["bound"]:
+                ratios = [one["wall"] / (2 * got["wall"]), one["cpu"] / got["cpu"]]
+            many = [got.get(f"simulated_{count}") for count in MANY]
+            rows.append([name, way, *shown, got["wall"], got["cpu"], *ratios, got["tasks"], got["longest_task"], *many])
+    header = ["data", "way", "loss", "bound", "certified", "proof by", "nodes", "wall", "cpu", "efficiency (wall)"]
+    header += ["work (cpu)", "tasks", "longest task", *(f"simulated, {count}" for count in MANY)]
+    note = "Efficiencies are given where both proofs reach the same bound. The nodes of a resumed run are those after it was killed.\n"
+    return "\n".join([note, table(header, rows)])
+
+
+study = Study("parallel_proofs", "Proofs with several workers", cases, report, warmup=warmup, packages=("distributed",))
+
+if __name__ == "__main__":
+    study.main()
