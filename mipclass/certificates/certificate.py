@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,8 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "supports", "lattice", "hulls", "directions" or
-        "subsystems"."""
+        """How the lower bound is proven: "trivial", "box", "iis", "priced", "limited", "supports", "lattice", "hulls", "directions",
+        "subsystems" or "balls"."""
         return str(self.content["lower"]["kind"])
 
     def to_json(self) -> str:
@@ -210,6 +210,31 @@ class HardMarginStatement:
             "costs": floats(self.costs),
             "intercept": self.intercept,
             **({} if self.limit is None else {"limit": self.limit}),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class RampStatement:
+    """The robust SVM that a certificate is about: minimise coefficient |w|^2 + sum_i costs_i loss(y_i w.x_i).
+
+    loss(m) = [1 - m]_+ for m >= s, and 1 - s + theta (s - m) below. With intercept "penalised" every point has one more feature, 1.
+    """
+
+    coefficient: float
+    costs: Array
+    theta: float
+    s: float
+    intercept: Literal[False, "penalised"] = False
+
+    def content(self) -> dict[str, Any]:
+        """The entry "problem" of a certificate."""
+        return {
+            "kind": "ramp loss",
+            "coefficient": self.coefficient.hex(),
+            "costs": floats(self.costs),
+            "theta": float(self.theta).hex(),
+            "s": float(self.s).hex(),
+            "intercept": self.intercept,
         }
 
 

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arithmetic import Rejected, field, rational
+from .arithmetic import Rejected, field, least_sum, rational
 from .patience import UnfinishedError, look, until
 from .problem import ExactProblem, check_rows, merged_costs, read_data, unfolded, without_choice
 from .scope import Scope, read_scope, scope_in_words
-from .sums import least_sum
-from .wording import HARD_MARGIN, MAXIMUM_MARGIN, AboutProblem, about
+from .wording import HARD_MARGIN, MAXIMUM_MARGIN, RAMP, AboutProblem, about
 
 __all__ = ["UnfinishedError", "Verdict", "check", "verify"]
 
@@ -133,7 +132,7 @@ def check(certificate: Any, problem: Problem, stop: Callable[[], object] | None 
 
 def _check_for(content: Any, problem: Problem) -> Verdict:
     from ..modelling.model import Model
-    from .statement import check_states_hard_margin, check_states_margin, check_states_zero_one
+    from .statement import check_states_hard_margin, check_states_margin, check_states_ramp, check_states_zero_one
 
     if not isinstance(problem, Model):
         raise Rejected("problem", "certificates are about a Model")
@@ -141,6 +140,8 @@ def _check_for(content: Any, problem: Problem) -> Verdict:
         check_states_margin(content, problem)
     elif _kind(content) == HARD_MARGIN:
         check_states_hard_margin(content, problem)
+    elif _kind(content) == RAMP:
+        check_states_ramp(content, problem)
     else:
         check_states_zero_one(content, problem)
     return _check(content, problem.X, problem.y_pm1, signed=True)
@@ -189,6 +190,11 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
         from .hard_margin import check_hard_margin
 
         bound, cost, nodes = check_hard_margin(content, X, y)
+        return Verdict(True, lower=bound, upper=cost, nodes=nodes)
+    if _kind(content) == RAMP:
+        from .ramp import check_ramp
+
+        bound, cost, nodes = check_ramp(content, X, y)
         return Verdict(True, lower=bound, upper=cost, nodes=nodes)
     problem = read_problem(content, X, y)
     upper = None

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import Rejected, field, integer_rows, unpack, unpack_hex, whole
+from .arithmetic import Rejected, field, integer_rows, least_sum, unpack, unpack_hex, whole
 from .cone import EVERY_RULE, Cone
 from .patience import look
 from .problem import ExactProblem, ProofRows, Row, check_rows
 from .scope import Scope
-from .sums import least_sum
 
 
 def check_iis(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction, int]:

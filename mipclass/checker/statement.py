@@ -19,6 +19,7 @@ from ..modelling.model import Model
 from ..models.coefficient_constraints import IntegerCoefficients, MaxFeatures
 from ..models.outlier_svm import HardMargin
 from ..models.penalties import L0, L2
+from ..models.ramp import Ramp
 from ..models.rules import Linear
 from ..models.zero_one_loss import ZeroOne
 from .arithmetic import Rejected, field, rational, rationals
@@ -114,6 +115,25 @@ def check_states_hard_margin(content: Any, model: Model) -> None:
     if coefficient != Fraction(float(penalty[0])) or costs != asked or offset is not _intercept(model):
         raise Rejected("problem", OTHER)
     if statement.get("limit") != limit:
+        raise Rejected("problem", OTHER)
+
+
+def check_states_ramp(content: Any, model: Model) -> None:
+    """Rejected unless the certificate is about  coefficient |w|^2 + sum_i costs_i ramp(y_i w.x_i), as the model is."""
+    penalty = [factor for factor, term in model.terms if isinstance(term, L2)]
+    losses = [(factor, term) for factor, term in model.terms if isinstance(term, Ramp)]
+    if len(penalty) != 1 or len(losses) != 1 or len(model.terms) != 2 or model.constraints:
+        raise Rejected("problem", "the model does not minimise L2() and one ramp loss alone")
+    if not isinstance(model.rule, Linear) or model.rule.intercept not in (False, "penalised"):
+        raise Rejected("problem", "the model's rule is not linear, or its offset is free")
+    statement = field(content, "problem", "problem")
+    [(factor, loss)] = losses
+    stated = [rational(field(statement, name, "problem"), f"problem, {name}") for name in ("coefficient", "theta", "s")]
+    costs = rationals(field(statement, "costs", "problem"), model.data.n, "problem, costs")
+    asked = [Fraction(float(value)) for value in (penalty[0], loss.theta, loss.s)]
+    if stated != asked or costs != [Fraction(float(factor * weight)) for weight in model.weights]:
+        raise Rejected("problem", OTHER)
+    if field(statement, "intercept", "problem") != model.rule.intercept:
         raise Rejected("problem", OTHER)
 
 

@@ -12,11 +12,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from .arithmetic import Rejected, field, rational, whole_list
+from .arithmetic import Rejected, field, least_sum, rational, whole_list
 from .patience import look
 from .problem import ExactProblem, merged_costs
 from .scope import Scope
-from .sums import least_sum
 
 Prove = Callable[[Any, ExactProblem, Scope], tuple[Fraction, int]]
 """Checks a proof about a problem without limits on features; (bound, nodes)."""

@@ -21,6 +21,8 @@ _KNOWN = {
     "coefficient",
     "intercept",
     "limit",
+    "theta",
+    "s",
     "margin",
     "costs",
     "limits",
@@ -33,14 +35,14 @@ MOST_SHOWN = 5
 """Limits and rows that are spelled out in words; `as_dict` has all of them."""
 LONGEST = 200
 """Letters that are shown of an entry which this version does not know."""
-ZERO_ONE, MAXIMUM_MARGIN, HARD_MARGIN = "0-1 loss", "maximum margin", "hard margin"
+ZERO_ONE, MAXIMUM_MARGIN, HARD_MARGIN, RAMP = "0-1 loss", "maximum margin", "hard margin", "ramp loss"
 
 
 @dataclass(frozen=True)
 class AboutProblem:
     """The problem that a certificate states.
 
-    kind : "0-1 loss", "maximum margin" or "hard margin".        points, features : the size of the data.
+    kind : "0-1 loss", "maximum margin", "hard margin" or "ramp loss".   points, features : the size of the data.
     positive : which label counts as +1, the "larger" or the "smaller".
     margin : y (w.x + b) that a right point exceeds (0) or reaches (1).     offset : whether b is free; else it is 0.
     weights : "all 1", or the least, the largest and the sum of the points' weights and how many are 0.
@@ -82,6 +84,8 @@ class AboutProblem:
             told = [f"problem     the widest margin between the classes ({size})"]
         elif self.kind == HARD_MARGIN:
             told = [f"problem     a wide margin against the points below it, y (w.x + b) < 1 ({size})"]
+        elif self.kind == RAMP:
+            told = [f"problem     a wide margin against the ramp losses of the points ({size})"]
         else:
             wrong = "y (w.x + b) < 1" if self.margin else "y (w.x + b) <= 0"
             told = [
@@ -92,7 +96,8 @@ class AboutProblem:
                 *self._features_in_words(),
                 *self._whole_in_words(),
             ]
-        told.append(f"offset      {'free' if self.offset else 'none, b = 0'}")
+        free = "penalised like a weight" if self.kind == RAMP else "free"
+        told.append(f"offset      {free if self.offset else 'none, b = 0'}")
         told.append(f"scope       {self.scope}")
         return told + [f"{name:<11} {str(value)[:LONGEST]}" for name, value in self.further.items()]
 
@@ -129,6 +134,8 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
                 f"the loss is {_show(coefficient)} |w|^2"
             )
         return AboutProblem(HARD_MARGIN, n, d, positive, 1, offset, scope=scope, further=further)
+    if statement.get("kind") == RAMP:
+        return AboutProblem(RAMP, n, d, positive, 1, offset, scope=_ramp_scope(statement, n), further=further)
     stated = read_statement(content, n, d)
     return AboutProblem(
         ZERO_ONE,
@@ -145,6 +152,18 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
         stated.whole,
         _scope(stated, relative_margin(content.get("lower"))),
         further,
+    )
+
+
+def _ramp_scope(statement: Any, n: int) -> str:
+    a, theta, s = (
+        rational(entry(statement, name, "problem"), f"problem, {name}") for name in ("coefficient", "theta", "s")
+    )
+    costs = rationals(entry(statement, "costs", "problem"), n, "problem, costs")
+    factor = f"{_show(costs[0])} (sum" if min(costs) == max(costs) else "(weighted sum"
+    return (
+        f"every rule; the loss is {_show(a)} |w|^2 + {factor} of ramps of the margins m: 1 - m, at least 0, from m = {_show(s)} on, "
+        f"and {_show(1 - s)} + {_show(theta)} ({_show(s)} - m) below)"
     )
 
 

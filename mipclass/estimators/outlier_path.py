@@ -23,6 +23,7 @@ from ..protocol.result import Result, Status
 from ..protocol.run import Run
 from ..solving.driver import solve_within
 from .base import BinaryClassifier, as_part_of, limited
+from .proving import Provable
 from .splits import row_hashes, split
 
 MOST_DENSE_ENTRIES = 500_000_000  # 4 GB; the path works on dense rows or on the kernel matrix
@@ -45,7 +46,7 @@ class PathFit(NamedTuple):
         return found
 
 
-class OutlierPathSVC(BinaryClassifier):
+class OutlierPathSVC(Provable, BinaryClassifier):
     """SVM with the loss [1 - m]_+ for margins m >= s and 1 - s + theta (s - m) below: far outliers cost less than in an SVM.
 
     Minimise 1/2 |w|^2 + C sum_i loss(y_i f(x_i)). The path of local solutions from the plain SVM (theta = 1, or s below
@@ -64,6 +65,8 @@ class OutlierPathSVC(BinaryClassifier):
     refit : after selection, fit on all points; False keeps the solution of the training side ("validation" only).
     class_weight : factors of the sample weights by label, "balanced" or None: C of a point is C times its weight.
     d_step : who solves the QPs at the jumps: "auto", "homotopy", "primal-dual" or a QP backend such as "osqp".
+    prove : seconds after the last path for a lower bound of its objective at the chosen theta and s ("balls"), or None. A linear kernel's
+        bound has a certificate; that of another kernel is computed in floating point and has none.
     time_limit : seconds for the whole fit, or None; each path, the last one included, gets an equal part of what is left. A path
         that is cut short offers the values that it reached.   progress : a line on stderr.   random_state : seed of the split.
 
@@ -75,6 +78,8 @@ class OutlierPathSVC(BinaryClassifier):
     support_, dual_coef_ : training rows with a nonzero coefficient and the coefficients y_i alpha_i, shape (1, n_support).
     coef_, intercept_ : the rule in the user's units (linear kernel only).
     validation_errors_ : list of (C, value of the parameter, share of errors) over all candidates, or None.
+    bound_, gap_, proof_ : with `prove`, a lower bound of the objective on the rows of the last path, the relative gap of the fitted rule to it
+        and the Result of the proof, whose rule may be better.
     result_, classes_, n_features_in_, feature_names_in_.
 
     Examples
@@ -105,6 +110,7 @@ class OutlierPathSVC(BinaryClassifier):
         refit: bool = True,
         class_weight: Mapping[Any, float] | str | None = None,
         d_step: str = "auto",
+        prove: float | None = None,
         time_limit: float | None = None,
         progress: bool = False,
         random_state: Any = 0,
@@ -122,6 +128,7 @@ class OutlierPathSVC(BinaryClassifier):
         self.refit = refit
         self.class_weight = class_weight
         self.d_step = d_step
+        self.prove = prove
         self.time_limit = time_limit
         self.progress = progress
         self.random_state = random_state
@@ -148,6 +155,7 @@ class OutlierPathSVC(BinaryClassifier):
             else:
                 last = self._solve(X, y, weights, training, value, cost, run, 1)
             self._adopt(X, last, stopped)
+            self._prove(last.model, last.result, run, ("balls",), seed)
         if self.kernel == "linear":
             self._read(X, self._signs(y), self.coef_[0], float(self.intercept_[0]))
         del self._tried
@@ -285,6 +293,7 @@ class OutlierPathSVC(BinaryClassifier):
 
     def _check(self, X: Any) -> list[float]:
         """Refuse bad parameters; the candidates for C."""
+        self._check_prove()
         if self.path not in ("theta", "s"):
             raise InvalidInputError(f"path must be 'theta' or 's'; got {self.path!r}.")
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:

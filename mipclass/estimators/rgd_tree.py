@@ -21,6 +21,7 @@ from ..protocol.result import Claim, Result, Status
 from ..protocol.run import Run
 from ..solving.driver import solve_within
 from .base import LinearClassifier, forget, limited
+from .proving import Provable
 from .soft_margin import TrimmedTask, choose_C, fit_trimmed
 
 Fraction = float | Mapping[Any, float]
@@ -31,7 +32,7 @@ FACE_ROUNDING = 1e-10
 on the face itself, and rounding must not make them outliers."""
 
 
-class RGDTreeSVC(LinearClassifier):
+class RGDTreeSVC(Provable, LinearClassifier):
     """Linear classifier that leaves out a given share of the points, which random gradient descent trees find (Ding & Xu 2015).
 
     C=None: minimise 1/2 w'w subject to y_i (w.x_i + b) >= 1 for all but floor(outlier_fraction * n) points, by exact maximum margins on
@@ -54,6 +55,8 @@ class RGDTreeSVC(LinearClassifier):
         each class, for a mapping), and fit again, until they stay the same.
     class_weight : factors of the sample weights by label, "balanced" or None; outlier_fraction is a share of the weight.
     keep_tree : hand back the trees as a networkx DiGraph in `tree_`.
+    prove : seconds after the fit for a lower bound of 1/2 w'w, the objective of the tree's maximum margin, or None. One share of all points with
+        equal weights is proven by "subsystems", with a certificate; shares of each class or weights go to HiGHS, whose bound has none.
     time_limit : seconds for the whole fit, or None; with a soft margin half of them for the tree. progress : a line on stderr. random_state : seed.
 
     Attributes
@@ -64,6 +67,8 @@ class RGDTreeSVC(LinearClassifier):
     margin_ : width of the slab between the points that the tree keeps; 2/|coef_| for C=None. Not positive when no slab was found: for
         C=None a warning was given then, and the rule is only the best direction seen.
     tree_margin_ : width before the exact last step.
+    bound_, gap_, proof_ : with `prove`, a lower bound of 1/2 w'w for the problem of the tree, the relative gap of the tree's rule to it (None
+        if it found no slab; a soft margin is another rule) and the Result of the proof, whose rule may be better.
     result_ : the Result of the tree. classes_, n_features_in_, feature_names_in_, tree_.
 
     Examples
@@ -98,6 +103,7 @@ class RGDTreeSVC(LinearClassifier):
         reselect: bool = True,
         class_weight: Mapping[Any, float] | str | None = None,
         keep_tree: bool = False,
+        prove: float | None = None,
         time_limit: float | None = None,
         progress: bool = False,
         random_state: Any = 0,
@@ -115,6 +121,7 @@ class RGDTreeSVC(LinearClassifier):
         self.reselect = reselect
         self.class_weight = class_weight
         self.keep_tree = keep_tree
+        self.prove = prove
         self.time_limit = time_limit
         self.progress = progress
         self.random_state = random_state
@@ -127,6 +134,7 @@ class RGDTreeSVC(LinearClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any, run: Run) -> RGDTreeSVC:
         X, y, weights = self._validate(X, y, sample_weight)
         _check_fraction(self.outlier_fraction)
+        self._check_prove()
         if self.C not in (None, "auto") and (not is_number(self.C) or not 0 < self.C < np.inf):
             raise InvalidInputError(f"C must be a positive number, 'auto' or None; got {self.C!r}.")
         weights = self._weighted(y, weights, self.class_weight)
@@ -147,6 +155,7 @@ class RGDTreeSVC(LinearClassifier):
         if soft and self.C_ is None:
             self._cut_short(run.stop())
         self._read(X, self._signs(y), self.coef_[0], float(self.intercept_[0]))
+        self._prove(model, self.result_, run, ("subsystems", "highs"), seed)
         return self
 
     def _fit_soft(self, X: Any, y: Any, weights: Array, seed: int, run: Run) -> None:

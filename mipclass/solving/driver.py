@@ -86,11 +86,13 @@ def solve_within(
     gap: float = 0.0,
     seed: int = 0,
     progress: bool = False,
+    warm_start: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Result:
     """`solve` as the next of so many pieces of work that are left of another run: within an equal part of the time that is left."""
     check_limits(None, gap, seed, 1, None)
     run = outer.inner(time_limit=outer.seconds_left() / pieces, gap=gap, seed=seed, progress=progress)
+    run.warm_start = start_values(warm_start)
     return solve_with_effort(as_problem(problem), solver, effort, run, options)
 
 

@@ -56,6 +56,10 @@ MOST_ENUMERATED = 1_000_000_000
 MOST_DIRECTIONS = 6
 """Features up to which the hard-margin loss goes to `directions`; with more its boxes multiply, and `subsystems` branches on points instead."""
 
+MOST_RAMPS = 60
+"""Different points up to which the ramp loss goes to `balls`: overlapping classes are then proven within seconds to minutes. With more
+points the outlier path answers at once, and `solver="balls"` gives a bound on request."""
+
 A_SECOND_OF_HARD_MARGIN: Mapping[str, Any] = {"node_limit": 500, "starts": 20}
 """Options of `directions` and `subsystems` that bound their work deterministically: about a second with 200 points."""
 
@@ -98,6 +102,8 @@ def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
     elif any(isinstance(term, ZeroOne) for term in terms):
         yield from _zero_one(problem, effort)
     elif any(isinstance(term, Ramp) for term in terms):
+        if effort is Effort.PROOF and problem.points.n <= MOST_RAMPS:
+            yield Choice("balls", "its loss is the ramp loss, and there are few enough points for a proof")
         yield Choice("outlier-path", "its loss is the ramp loss")
     elif any(isinstance(term, TopKRanking) for term in terms):
         yield Choice("lbfgs", "its loss is the top-k ranking loss")

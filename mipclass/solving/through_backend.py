@@ -12,6 +12,7 @@ from ..errors import UnsupportedProgramError
 from ..modelling.model import Model
 from ..modelling.problem import Problem
 from ..modelling.program import Feature, Program
+from ..models.ramp import Ramp
 from ..protocol.result import Claim, Outcome, Status, Values, relative_gap
 from ..protocol.run import Run
 from ..reductions.base import Answer, Receipt
@@ -59,9 +60,13 @@ def through_backend(problem: Problem, backend: Backend, run: Run) -> Outcome:
 
 
 def _first_values(problem: Problem, run: Run) -> Values | None:
-    """The caller's start; else a rule from local search where general solvers find no good one by themselves: the hard-margin loss."""
+    """The caller's start; else a rule from local search where general solvers find no good one by themselves: the hard-margin and the ramp loss."""
     if run.warm_start is not None or not isinstance(problem, Model):
         return run.warm_start
+    if any(isinstance(term, Ramp) for _, term in problem.terms):
+        from ..methods.robust_svm.ball_starts import start_for_solver as start_of_ramp
+
+        return start_of_ramp(problem, run)
     from ..methods.hard_margin.incumbents import start_for_solver
 
     return start_for_solver(problem, run)

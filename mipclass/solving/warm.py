@@ -69,6 +69,7 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {}),
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {"path": "s"}),
         ("cccp", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {}),
+        ("balls", lambda: robust_svm(*_points(24, 2), 1.0, 0.0, 0.0), {"starts": 2}),
     ),
     "robust SVM, kernel": (
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),

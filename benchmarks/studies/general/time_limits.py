@@ -131,6 +131,10 @@ METHODS: Mapping[str, Work] = {
     "cccp, 2000 x 10, RBF": _model(
         lambda: models.robust_svm(*overlapping(2_000, 10), 1.0, 0.0, 0.0, kernel=models.Kernel("rbf", 0.1)), "cccp"
     ),
+    "balls, 2000 x 10": _model(lambda: models.robust_svm(*overlapping(2_000, 10), 1.0, 0.0, 0.0), "balls"),
+    "balls, 300 x 5, RBF": _model(
+        lambda: models.robust_svm(*overlapping(300, 5), 1.0, 0.0, 0.0, kernel=models.Kernel("rbf", 0.1)), "balls"
+    ),
     "gilbert, 200000 x 50": _model(lambda: models.outlier_svm(*separated(200_000, 50, flipped=0.0), 0.0), "gilbert"),
     "rgd-tree, 200000 x 50": _model(
         lambda: models.outlier_svm(*separated(200_000, 50), 0.02), "rgd-tree", options={"restarts": 100}

@@ -1,0 +1,106 @@
+"""First rules for proofs of the robust SVM: both outlier paths, the concave-convex procedure, and swaps of single outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...arrays import Array
+from ...modelling.problem import Problem
+from ...models.rules import Kernel, Linear
+from ...protocol.result import Values
+from ...protocol.run import Run
+from ..base import Refusal
+from .ball_search import RampProblem, Stop
+from .form import RobustForm, match_robust
+from .outlier_path import follow_path
+from .solution_path import Parameter
+
+SPREAD = (0.05, 1.0)
+"""Length of a random step from the best rule, relative to its own, drawn between these."""
+
+PATH_SHARE = 0.05
+"""Largest part of the time left for each of the two outlier paths."""
+
+SWAPPED = 1.1
+"""Swaps are tried on rules that cost at most this multiple of the best one."""
+
+BETTER = 1e-10
+"""Relative improvement that counts as one."""
+
+STARTS, START_SHARE = 10, 0.1
+"""Random starts, and the largest part of the time that is left, for the first rule of a general solver."""
+
+Rule = tuple[float, Array]
+"""(cost, w)."""
+
+
+def first_rule(problem: RampProblem, form: RobustForm, run: Run, starts: int, warm: Array | None) -> Rule:
+    """The best rule of the paths and of so many random starts, after swaps."""
+    rng = np.random.default_rng(run.seed)
+    best: Rule = (problem.cost(np.zeros(problem.Z.shape[1])), np.zeros(problem.Z.shape[1]))
+    tried = [] if warm is None else [warm]
+    for w in (*tried, np.zeros_like(best[1]), *_path_rules(problem, form, run)):
+        best = min(best, (problem.cost(w), w), problem.descend(problem.Z @ w < problem.s), key=lambda rule: rule[0])
+    best = swapped(problem, best, run.stop)
+    for _ in range(starts):
+        if run.stop():
+            break
+        length = (np.linalg.norm(best[1]) or 1.0) * rng.uniform(*SPREAD)
+        w = best[1] + length * rng.standard_normal(len(best[1])) / np.sqrt(len(best[1]))
+        rule = problem.descend(problem.Z @ w < problem.s)
+        if rule[0] < SWAPPED * best[0]:
+            rule = swapped(problem, rule, run.stop)
+        best = min(best, rule, key=lambda found: found[0])
+    return best
+
+
+def start_for_solver(problem: Problem, run: Run) -> Values | None:
+    """A good rule for a solver that starts from nothing, within a part of the run's time; None when this is no robust SVM with a linear rule."""
+    form = match_robust(problem)
+    if isinstance(form, Refusal) or isinstance(form.model.rule, Kernel) or form.theta == 1:
+        return None
+    points = RampProblem(np.ascontiguousarray(form.points.rows.matrix), form.C, form.theta, form.s)
+    cost, w = first_rule(points, form, run.inner(time_limit=START_SHARE * run.seconds_left()), STARTS, None)
+    run.report(objective=form.scale * cost)
+    return rule_values(form, w)
+
+
+def rule_values(form: RobustForm, w: Array) -> Values:
+    """The model's values of a linear rule; the last weight is a penalised offset where the model has one."""
+    if isinstance(form.model.rule, Linear) and form.model.rule.intercept == "penalised":
+        return {"w": w[:-1].copy(), "b": np.asarray(w[-1])}
+    return {"w": w, "b": np.zeros(())}
+
+
+def _path_rules(problem: RampProblem, form: RobustForm, run: Run) -> Iterator[Array]:
+    """The ends of the outlier paths in theta and in s."""
+    names: tuple[Parameter, ...] = ("theta", "s")
+    for name in names if form.theta < 1 else ():
+        if run.stop():
+            return
+        path, _ = follow_path(form, run.inner(time_limit=PATH_SHARE * run.seconds_left()), name, "auto")
+        yield problem.Z.T @ path.alpha(-1)
+
+
+def swapped(problem: RampProblem, rule: Rule, stop: Stop) -> Rule:
+    """The rule after all changes of a single point, from outlier to inlier or back, that help; points near s first."""
+    cost, w = rule
+    improved = True
+    while improved:
+        improved = False
+        margins = problem.Z @ w
+        outliers = margins < problem.s
+        for i in np.argsort(np.abs(margins - problem.s)):
+            if stop():
+                return cost, w
+            if margins[i] >= 1:
+                continue
+            changed = outliers.copy()
+            changed[i] = not changed[i]
+            found, v = problem.descend(changed)
+            if found < cost * (1 - BETTER):
+                cost, w, improved = found, v, True
+                break
+    return cost, w

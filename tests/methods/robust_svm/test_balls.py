@@ -1,0 +1,189 @@
+"""Solver "balls" against the enumeration of all sets of outliers; its certificates, limits and bounds."""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mipclass
+from mipclass import models
+from mipclass.arrays import Array
+from mipclass.certificates.certificate import pack
+from mipclass.checker.arithmetic import unpack
+from mipclass.methods.base import Refusal
+from mipclass.methods.robust_svm.balls import Balls
+from tests.truth.ramp import least_ramp
+
+FEW = {"starts": 3}
+
+
+def points(n: int, d: int, seed: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return rng.standard_normal((n, d)) + 0.3 * y[:, None], y
+
+
+def model(X: Array, y: Array, C: float, theta: float, s: float, a: float = 0.5, **how: Any) -> models.Model:
+    how = {"rule": models.Linear(intercept=False), **how}
+    return models.Model(X, y, minimize=a * models.L2() + C * models.Ramp(theta, s), **how)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("offset", [False, "penalised"])
+def test_optimum_equals_enumeration_and_is_certified(seed: int, offset: Any) -> None:
+    d, C, a = 1 + seed % 3, (0.3, 2.0, 30.0)[seed % 3], (0.5, 2.0)[seed % 2]
+    theta, s = (0.0, 0.0, 0.4, 0.1)[seed % 4], (0.0, -1.0, -0.5)[seed % 3]
+    X, y = points(6, d, seed)
+    weights = np.random.default_rng(seed).uniform(0.2, 3.0, 6) if seed % 2 else np.ones(6)
+    problem = model(X, y, C, theta, s, a, rule=models.Linear(intercept=offset), sample_weight=weights)
+    result = mipclass.solve(problem, solver="balls", options=FEW)
+    Z = y[:, None] * (np.column_stack([X, np.ones(6)]) if offset else X)
+    assert result.status == "optimal"
+    assert result.claim == "proven"
+    assert result.recounted
+    assert result.certified
+    assert result.objective == pytest.approx(least_ramp(Z, a, C * weights, theta, s), rel=1e-6)
+    assert result.objective * (1 - 1e-8) <= result.bound <= result.objective
+
+
+def test_equal_points_are_one_and_points_of_weight_zero_none() -> None:
+    X, y = points(6, 2, 3)
+    twice, labels = np.vstack([X, X[:3], X[:1] + 9]), np.concatenate([y, y[:3], y[:1]])
+    weights = np.array([1.0] * 9 + [0.0])
+    repeated = mipclass.solve(model(twice, labels, 2.0, 0.0, 0.0, sample_weight=weights), "balls", options=FEW)
+    weighted = mipclass.solve(model(X, y, 2.0, 0.0, 0.0, sample_weight=[2, 2, 2, 1, 1, 1]), "balls", options=FEW)
+    assert repeated.certified
+    assert repeated.objective == pytest.approx(weighted.objective, rel=1e-9)
+
+
+def test_theta_one_is_the_svm() -> None:
+    X, y = points(30, 3, 0)
+    result = mipclass.solve(model(X, y, 1.0, 1.0, 0.0), "balls", options=FEW)
+    hinge = models.Model(X, y, minimize=0.5 * models.L2() + models.Hinge(), rule=models.Linear(intercept=False))
+    assert result.certified
+    assert result.objective == pytest.approx(mipclass.solve(hinge).objective, rel=1e-6)
+
+
+def test_it_agrees_with_a_mixed_integer_solver() -> None:
+    X, y = points(12, 2, 5)
+    problem = model(X, y, 1.0, 0.2, -0.5)
+    result = mipclass.solve(problem, "balls", options=FEW)
+    highs = mipclass.solve(problem, "highs", time_limit=60)
+    assert result.certified
+    assert result.objective == pytest.approx(highs.objective, rel=1e-5)
+
+
+def test_a_stopped_search_has_a_bound_that_is_certified() -> None:
+    X, y = points(60, 5, 1)
+    problem = model(X - 0.3 * y[:, None], y, 1.0, 0.0, 0.0)
+    stopped = mipclass.solve(problem, "balls", options={"node_limit": 60, "starts": 0})
+    assert stopped.status == "node_limit"
+    assert stopped.claim == "heuristic"
+    assert stopped.certified
+    assert 0 < stopped.bound < stopped.objective
+    later = mipclass.solve(problem, "balls", options={"node_limit": 200, "starts": 0})
+    assert stopped.bound < later.bound
+    assert later.certified
+
+
+def test_a_kernel_rule_is_proven_without_a_certificate() -> None:
+    X, y = points(16, 2, 2)
+    linear = mipclass.solve(model(X, y, 1.0, 0.0, 0.0), "balls", options=FEW)
+    same = mipclass.solve(
+        models.robust_svm(X @ X.T, y, 1.0, 0.0, 0.0, kernel=models.Kernel("precomputed")), "balls", options=FEW
+    )
+    assert same.claim == "proven"
+    assert same.certificate is None
+    assert "certificates cover linear rules" in same.extra["uncertified"]
+    assert same.objective == pytest.approx(linear.objective, rel=1e-7)
+
+
+def test_a_free_offset_and_other_losses_are_refused() -> None:
+    X, y = points(8, 2, 0)
+    assert isinstance(Balls().match(model(X, y, 1.0, 0.0, 0.0, rule=models.Linear())), Refusal)
+    assert isinstance(Balls().match(models.zero_one(X, y)), Refusal)
+
+
+def test_auto_proves_few_points_and_follows_the_path_of_many() -> None:
+    assert mipclass.solve(model(*points(12, 2, 0), 1.0, 0.0, 0.0)).solver == "balls"
+    assert mipclass.solve(model(*points(300, 2, 0), 1.0, 0.0, 0.0)).solver == "outlier-path"
+
+
+@pytest.fixture(scope="module")
+def proof() -> tuple[Array, Array, models.Model, dict[str, Any]]:
+    X, y = points(24, 3, 1)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 24)  # multipliers that coarse units do not hit
+    problem = model(X, y, 2.0, 0.0, 0.0, sample_weight=weights)
+    result = mipclass.solve(problem, "balls", options=FEW)
+    assert result.certified
+    assert result.nodes > 10
+    return X, y, problem, dict(result.certificate.content)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "change"),
+    [
+        ("ops", "i4", lambda numbers: numbers[:-1]),
+        ("ops", "i4", lambda numbers: np.append(numbers, -1).astype("i4")),
+        ("ops", "i4", lambda numbers: np.where(numbers == -2, -1, numbers).astype("i4")),
+        ("ops", "i4", lambda numbers: numbers + 100),
+        ("coarse", "i4", lambda numbers: -numbers),
+        ("coarse", "i4", lambda numbers: numbers[:-1]),
+        ("coarse", "i4", lambda numbers: numbers // 2),
+        ("fine", "i8", lambda numbers: numbers[:-1]),
+        ("precise", "u1", lambda numbers: 1 - numbers),
+    ],
+)
+def test_tampered_certificates_are_rejected(proof: Any, name: str, kind: str, change: Any) -> None:
+    X, y, _, content = proof
+    changed = copy.deepcopy(content)
+    changed["lower"][name] = pack(change(unpack(changed["lower"][name], kind, "").copy()))
+    assert mipclass.verify(content, X, y).accepted
+    assert not mipclass.verify(changed, X, y).accepted
+
+
+@pytest.mark.parametrize(("name", "kind"), [("ops", "i4"), ("coarse", "i4"), ("fine", "i8")])
+def test_a_bound_above_the_optimum_is_rejected_whatever_the_evidence(proof: Any, name: str, kind: str) -> None:
+    X, y, _, content = proof
+    raised = copy.deepcopy(content)
+    optimum = Fraction(content["upper"]["loss"])
+    raised["upper"] = {"w": [(0.0).hex()] * 3, "b": (0.0).hex(), "loss": "48"}
+    raised["lower"]["bound"] = str(optimum * (1 + Fraction(1, 10**6)))
+    assert not mipclass.verify(raised, X, y).accepted
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        changed = copy.deepcopy(raised)
+        numbers = unpack(changed["lower"][name], kind, "").copy()
+        numbers[rng.integers(len(numbers))] += rng.choice([-1, 1])
+        changed["lower"][name] = pack(numbers)
+        assert not mipclass.verify(changed, X, y).accepted
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"theta": (0.5).hex()}, {"s": (-1.0).hex()}, {"coefficient": (0.25).hex()}, {"intercept": "penalised"}],
+)
+def test_a_certificate_of_another_problem_is_rejected(proof: Any, change: dict[str, Any]) -> None:
+    X, y, problem, content = proof
+    changed = copy.deepcopy(content)
+    changed["problem"] |= change
+    assert mipclass.verify(content, X, y, problem=problem).accepted
+    assert not mipclass.verify(changed, X, y, problem=problem).accepted
+
+
+def test_points_that_a_certificate_leaves_out_are_missed(proof: Any) -> None:
+    X, y, _, content = proof
+    changed = copy.deepcopy(content)
+    changed["lower"]["points"][-1] = changed["lower"]["points"][0]
+    assert "missing" in mipclass.verify(changed, X, y).reason
+
+
+def test_the_verdict_tells_the_problem(proof: Any) -> None:
+    X, y, _, content = proof
+    words = str(mipclass.verify(content, X, y))
+    assert "ramp" in words
+    assert "none, b = 0" in words
