@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from benchmarks.peers.newton_svm import fit_svm
+from benchmarks.peers.partial_auc import fit_partial_auc
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -25,3 +26,19 @@ def test_newton_svm_reaches_linear_svcs_optimum(form):
 
         assert objective(found[:-1], found[-1]) <= objective(peer.coef_[0], peer.intercept_[0]) * (1 + 1e-7)
         np.testing.assert_allclose(found[:-1], peer.coef_[0], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("tau", [0.2, 0.5, 1.0])
+def test_partial_auc_is_minimised(tau: float) -> None:
+    """One feature: the objective of SVM-pAUC-tight on a fine grid of w, summed pair by pair."""
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(0.7, 1.0, (6, 1)), rng.normal(0.0, 1.0, (5, 1))])
+    y = np.repeat([1.0, -1.0], [6, 5])
+    R, j = 0.1, round(5 * tau)
+
+    def objective(w: float) -> float:
+        top = np.sort(w * X[6:, 0])[-j:]
+        return 0.05 * w * w + sum(max(0.0, 1 - w * x + t) for x in X[:6, 0] for t in top) / (6 * j)
+
+    best = min(objective(w) for w in np.linspace(-20, 20, 8001))
+    assert objective(float(fit_partial_auc(X, y, tau, R)[0])) == pytest.approx(best, rel=2e-3)
