@@ -34,7 +34,7 @@ METHODS: dict[str, str] = {
     "subsystems": "mipclass.methods.hard_margin.method:Subsystems",
     "enumerate": "mipclass.methods.outlier_svm.enumeration:EnumerateSupports",
     "outlier-path": "mipclass.methods.robust_svm.outlier_path:OutlierPathMethod",
-    "balls": "mipclass.methods.robust_svm.balls:Balls",
+    "balls": "mipclass.methods.robust_svm.ball_proof.method:Balls",
     "cccp": "mipclass.methods.robust_svm.cccp:CCCP",
     "gilbert": "mipclass.methods.outlier_svm.gilbert:Gilbert",
     "rgd-tree": "mipclass.methods.outlier_svm.rgd_tree:RGDTree",

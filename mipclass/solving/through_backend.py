@@ -64,7 +64,7 @@ def _first_values(problem: Problem, run: Run) -> Values | None:
     if run.warm_start is not None or not isinstance(problem, Model):
         return run.warm_start
     if any(isinstance(term, Ramp) for _, term in problem.terms):
-        from ..methods.robust_svm.ball_starts import start_for_solver as start_of_ramp
+        from ..methods.robust_svm.ball_proof.starts import start_for_solver as start_of_ramp
 
         return start_of_ramp(problem, run)
     from ..methods.hard_margin.incumbents import start_for_solver

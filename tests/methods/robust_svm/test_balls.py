@@ -15,7 +15,7 @@ from mipclass.arrays import Array
 from mipclass.certificates.certificate import pack
 from mipclass.checker.arithmetic import unpack
 from mipclass.methods.base import Refusal
-from mipclass.methods.robust_svm.balls import Balls
+from mipclass.methods.robust_svm.ball_proof.method import Balls
 from tests.truth.ramp import least_ramp
 
 FEW = {"starts": 3}

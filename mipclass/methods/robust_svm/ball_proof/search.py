@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Array, Mask
-from .kernels.envelope_bound import cost_of, descend, envelopes, maximise, narrow, rounded, widest_gap
+from ....arrays import Array, Mask
+from ..kernels.envelope_bound import cost_of, descend, envelopes, maximise, narrow, rounded, widest_gap
 
 TOLERANCE = 1e-9
 """Relative distance below the incumbent's cost at which a bound counts as meeting it; room for rounding in every decision."""

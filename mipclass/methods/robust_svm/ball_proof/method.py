@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...arrays import Array
-from ...certificates.certificate import (
+from ....arrays import Array
+from ....certificates.certificate import (
     FORMAT,
     VERSION,
     Certificate,
@@ -20,18 +20,18 @@ from ...certificates.certificate import (
     floats,
     pack,
 )
-from ...errors import MipclassWarning
-from ...modelling.problem import Problem
-from ...models.penalties import L2
-from ...models.ramp import Ramp
-from ...models.rules import Kernel, Linear
-from ...protocol.options import Option, Options, number, one_of, optional
-from ...protocol.result import Claim, Outcome, Status, Values
-from ...protocol.run import Run
-from ..base import Method, Refusal
-from .ball_search import AGAIN, CLOSED, COARSE, FINE, TOLERANCE, BallSearch, RampProblem, Record
-from .ball_starts import first_rule, rule_values
-from .form import RobustForm, match_robust
+from ....errors import MipclassWarning
+from ....modelling.problem import Problem
+from ....models.penalties import L2
+from ....models.ramp import Ramp
+from ....models.rules import Kernel, Linear
+from ....protocol.options import Option, Options, number, one_of, optional
+from ....protocol.result import Claim, Outcome, Status, Values
+from ....protocol.run import Run
+from ...base import Method, Refusal
+from ..form import RobustForm, match_robust
+from .search import AGAIN, CLOSED, COARSE, FINE, TOLERANCE, BallSearch, RampProblem, Record
+from .starts import first_rule, rule_values
 
 ROOM = Fraction(1, 10**10)
 """Relative distance of a certificate's bound below the computed one, for roundings in the search."""

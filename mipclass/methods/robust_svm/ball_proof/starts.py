@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...arrays import Array
-from ...modelling.problem import Problem
-from ...models.rules import Kernel, Linear
-from ...protocol.result import Values
-from ...protocol.run import Run
-from ..base import Refusal
-from .ball_search import RampProblem, Stop
-from .form import RobustForm, match_robust
-from .outlier_path import follow_path
-from .solution_path import Parameter
+from ....arrays import Array
+from ....modelling.problem import Problem
+from ....models.rules import Kernel, Linear
+from ....protocol.result import Values
+from ....protocol.run import Run
+from ...base import Refusal
+from ..form import RobustForm, match_robust
+from ..outlier_path import follow_path
+from ..solution_path import Parameter
+from .search import RampProblem, Stop
 
 SPREAD = (0.05, 1.0)
 """Length of a random step from the best rule, relative to its own, drawn between these."""
