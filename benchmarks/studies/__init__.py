@@ -33,6 +33,10 @@ STUDIES = {
         "benchmarks.studies.general.model_building",
         "Building one model and loading it into HiGHS, and writing it to a file: mipclass against what one could use instead.",
     ),
+    "outlier_path_growth": StudyEntry(
+        "benchmarks.studies.outlier_path.growth",
+        "Growth of whole linear outlier paths with n, in seconds and memory, beside LinearSVC, CCCP and a whole OutlierPathSVC fit.",
+    ),
     "outlier_path_speed": StudyEntry(
         "benchmarks.studies.outlier_path.speed",
         "Whole outlier paths against CCCP on a grid of ten candidates and against re-solving every QP with OSQP.",
