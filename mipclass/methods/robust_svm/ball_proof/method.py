@@ -25,6 +25,7 @@ from ....modelling.problem import Problem
 from ....models.penalties import L2
 from ....models.ramp import Ramp
 from ....models.rules import Kernel, Linear
+from ....numeric.blas import one_blas_thread
 from ....protocol.options import Option, Options, number, one_of, optional
 from ....protocol.result import Claim, Outcome, Status, Values
 from ....protocol.run import Run
@@ -71,17 +72,21 @@ class Balls(Method[RobustForm]):
 
     def solve(self, form: RobustForm, run: Run) -> Outcome:
         """Local search, then branch and bound until the incumbent is proven or a limit is reached."""
+        with one_blas_thread():
+            return self._solve(form, run)
+
+    def _solve(self, form: RobustForm, run: Run) -> Outcome:
         limit: int | None = run.options["node_limit"]
         problem = RampProblem(_rows(form), form.C, form.theta, form.s)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MipclassWarning)  # of paths that stall; they only give a start
             best = first_rule(problem, form, run, run.options["starts"], _warm(form, run))
         run.report(objective=form.scale * best[0], bound=0.0)
-        search = BallSearch(problem, best)
+        search = BallSearch(problem, best, run.stop)
         ended = None
         while not search.exhausted and ended is None:
             now = search.nodes + NODES_A_LOOK
-            search.advance(run.stop, now if limit is None else min(now, limit))
+            search.advance(now if limit is None else min(now, limit))
             self._report(form, run, search)
             over = limit is not None and search.nodes >= limit and not search.exhausted
             close = search.best[0] - search.bound <= run.gap * search.best[0]
@@ -97,7 +102,7 @@ class Balls(Method[RobustForm]):
         status = Status.OPTIMAL if within else ended or Status.NUMERICAL_ERROR
         proven = cost - search.bound <= 2 * TOLERANCE * cost
         claim: Claim = "proven" if proven else "heuristic"
-        values = _values(form, w)
+        values = _values(form, search.problem.Z, w)
         attached, extra = None, {"outliers": form.of_all_points(search.problem.Z @ w < form.s)}  # type: Any, dict[str, Any]
         writable = WRITTEN_PER_SECOND * max(SHORTEST_WRITING, run.seconds_left())
         if isinstance(form.model.rule, Kernel):
@@ -135,10 +140,10 @@ def _warm(form: RobustForm, run: Run) -> Array | None:
     return w
 
 
-def _values(form: RobustForm, w: Array) -> Values:
+def _values(form: RobustForm, Z: Array, w: Array) -> Values:
     """The model's values of a rule."""
     if isinstance(form.model.rule, Kernel):
-        return form.values(np.asarray(np.linalg.lstsq(_rows(form).T, w, rcond=None)[0], dtype=np.float64))
+        return form.values(np.asarray(np.linalg.lstsq(Z.T, w, rcond=None)[0], dtype=np.float64))
     return rule_values(form, w)
 
 

@@ -22,7 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import Array, Mask
-from ..kernels.envelope_bound import cost_of, descend, envelopes, maximise, narrow, rounded, widest_gap
+from ..kernels.envelope_bound import (
+    MOST_INSIDE,
+    SWEEPS,
+    convex_step,
+    cost_of,
+    envelopes,
+    maximise,
+    narrow,
+    rounded,
+    widest_gap,
+)
 
 TOLERANCE = 1e-9
 """Relative distance below the incumbent's cost at which a bound counts as meeting it; room for rounding in every decision."""
@@ -45,6 +55,12 @@ MOST_ROUNDS = 50
 
 MOST_BYTES = 1 << 30
 """Memory of open nodes, at most about; beyond it the search goes on depth first."""
+
+A_MOMENT, MOST_BLOCKS = 50_000_000, 400
+"""Multiplications in one call of a kernel, about 0.05 s, and blocks of ascent, at most."""
+
+MOST_STEPS = 100
+"""Convex problems of one descent; each lowers the cost, so that few are needed."""
 
 CLOSED, AGAIN = -1, -2
 """What a record says that branches on no point: nothing is left of its node, or the next record goes on with it."""
@@ -81,10 +97,24 @@ class RampProblem:
         """The objective of a rule."""
         return float(cost_of(self.Z, self.loss, w))
 
-    def descend(self, outliers: Mask) -> tuple[float, Array]:
-        """(cost, w) of the concave-convex procedure from a set of outliers."""
-        cost, w, _ = descend(self.Z, self.squares, self.loss, outliers, np.zeros(len(self.Z)))
-        return float(cost), w
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks of ascent in one call of a kernel, which cannot be interrupted."""
+        n, d = self.Z.shape
+        inside = min(n, 3 * d, MOST_INSIDE)
+        return int(min(MOST_BLOCKS, max(1, A_MOMENT // (SWEEPS * n * d + inside**2 * (d + inside)))))
+
+    def descend(self, outliers: Mask, stop: Stop) -> tuple[float, Array]:
+        """(cost, w) of the concave-convex procedure from a set of outliers, up to where it is stopped."""
+        alpha, best = np.zeros(len(self.Z)), (self.cost(np.zeros(self.Z.shape[1])), np.zeros(self.Z.shape[1]))
+        for _ in range(MOST_STEPS):
+            if stop():
+                break
+            cost, w = convex_step(self.Z, self.squares, self.loss, outliers, alpha, self.blocks)
+            if cost >= best[0] * (1 - TOLERANCE / 1000):
+                break
+            best, outliers = (float(cost), w), self.Z @ w < self.s
+        return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +141,8 @@ class _Node:
 class BallSearch:
     """A search for a proof that no rule costs less than the best one known, `best`."""
 
-    def __init__(self, problem: RampProblem, best: tuple[float, Array]) -> None:
-        self.problem, self.best = problem, best
+    def __init__(self, problem: RampProblem, best: tuple[float, Array], stop: Stop) -> None:
+        self.problem, self.best, self._stop = problem, best, stop
         self.nodes = 0
         self.unit = float(problem.costs.max())
         self.records: list[Record] = []
@@ -143,9 +173,9 @@ class BallSearch:
         bounds = [entry[0] for entry in (self._open if self._depth_first else self._open[:1])]
         return max(0.0, min([self.target, *bounds, *self._stuck]))
 
-    def advance(self, stop: Stop, node_limit: int | None) -> None:
+    def advance(self, node_limit: int | None) -> None:
         """Branch until everything is closed, or until stopped."""
-        while self._open and not stop() and (node_limit is None or self.nodes < node_limit):
+        while self._open and not self._stop() and (node_limit is None or self.nodes < node_limit):
             bound, _, node = self._open.pop() if self._depth_first else heapq.heappop(self._open)
             if bound >= self.target:
                 continue
@@ -173,7 +203,7 @@ class BallSearch:
             if self.records[-1].op == CLOSED:
                 return first
             is_gaining = node.bound - before > AGAIN_GAIN * (self.target - node.bound)
-            if not (is_convex or is_gaining) or number == MOST_ROUNDS - 1:
+            if not (is_convex or is_gaining) or number == MOST_ROUNDS - 1 or self._stop():
                 break
             self.records[-1] = Record(AGAIN, self.records[-1].numbers, (len(self.records),))
         if is_convex:
@@ -193,7 +223,9 @@ class BallSearch:
         Z, loss = problem.Z, problem.loss
         corners = envelopes(loss, node.low, node.high)
         is_convex = widest_gap(loss, corners, node.low, node.high) < 0
-        value, v = maximise(Z, problem.squares, corners, node.alpha, self.target, 0.0 if is_convex else CLOSE_ENOUGH)
+        gain = 0.0 if is_convex else CLOSE_ENOUGH
+        blocks = 1 if self._stop() else problem.blocks
+        value, v = maximise(Z, problem.squares, corners, node.alpha, self.target, gain, blocks)
         self._offer(v)
         found, v, numbers = rounded(Z, corners, node.alpha, COARSE * self.unit, MOST_COARSE)
         kind: Any = np.int32
@@ -214,6 +246,5 @@ class BallSearch:
     def _offer(self, w: Array) -> None:
         """Take a rule as the incumbent if it is better, after the concave-convex procedure."""
         if self.problem.cost(w) < self.best[0]:
-            self.best = min(
-                (self.problem.cost(w), w), self.problem.descend(self.problem.Z @ w < self.problem.s), key=lambda r: r[0]
-            )
+            descent = self.problem.descend(self.problem.Z @ w < self.problem.s, self._stop)
+            self.best = min((self.problem.cost(w), w), descent, key=lambda rule: rule[0])

@@ -42,14 +42,16 @@ def first_rule(problem: RampProblem, form: RobustForm, run: Run, starts: int, wa
     best: Rule = (problem.cost(np.zeros(problem.Z.shape[1])), np.zeros(problem.Z.shape[1]))
     tried = [] if warm is None else [warm]
     for w in (*tried, np.zeros_like(best[1]), *_path_rules(problem, form, run)):
-        best = min(best, (problem.cost(w), w), problem.descend(problem.Z @ w < problem.s), key=lambda rule: rule[0])
+        best = min(
+            best, (problem.cost(w), w), problem.descend(problem.Z @ w < problem.s, run.stop), key=lambda rule: rule[0]
+        )
     best = swapped(problem, best, run.stop)
     for _ in range(starts):
         if run.stop():
             break
         length = (np.linalg.norm(best[1]) or 1.0) * rng.uniform(*SPREAD)
         w = best[1] + length * rng.standard_normal(len(best[1])) / np.sqrt(len(best[1]))
-        rule = problem.descend(problem.Z @ w < problem.s)
+        rule = problem.descend(problem.Z @ w < problem.s, run.stop)
         if rule[0] < SWAPPED * best[0]:
             rule = swapped(problem, rule, run.stop)
         best = min(best, rule, key=lambda found: found[0])
@@ -99,7 +101,7 @@ def swapped(problem: RampProblem, rule: Rule, stop: Stop) -> Rule:
                 continue
             changed = outliers.copy()
             changed[i] = not changed[i]
-            found, v = problem.descend(changed)
+            found, v = problem.descend(changed, stop)
             if found < cost * (1 - BETTER):
                 cost, w, improved = found, v, True
                 break

@@ -16,13 +16,12 @@ import numpy as np
 
 from ....kernels.decorator import njit
 
-SWEEPS, BLOCKS = 10, 400  # sweeps of coordinate ascent before a Newton step; such blocks, at most
+SWEEPS = 10  # sweeps of coordinate ascent before a Newton step; both are a block
 RIDGE = 1e-14  # relative ridge of the Newton step's matrix, which is singular when points are dependent
 ROOM = 1e-12  # relative room for rounding in a ball's radius and in its margins
 FAR = 1e3  # margins further than this times the largest one of the start do not occur in a descent
 CONVERGED = 1e-13  # relative gain of a block that is rounding
 MOST_INSIDE = 500  # multipliers of one Newton step; with more, its dense system takes longer than the sweeps
-MOST_DESCENTS = 100  # convex problems of one descent; each lowers the cost, so that few are needed
 
 
 @njit(cache=True)
@@ -157,10 +156,10 @@ def _newton(Z: Any, corners: Any, alpha: Any, v: Any) -> Any:
 
 
 @njit(cache=True)
-def maximise(Z: Any, squares: Any, corners: Any, alpha: Any, target: float, gain: float) -> Any:
+def maximise(Z: Any, squares: Any, corners: Any, alpha: Any, target: float, gain: float, blocks: int) -> Any:
     """(D, v) near the dual's maximum, with alpha changed in place; stops at the target, or when a block gains less than this part of what is missing."""
     best, v = _dual_value(Z, corners, alpha)
-    for _ in range(BLOCKS):
+    for _ in range(blocks):
         before = best
         for _ in range(SWEEPS):
             _sweep(Z, squares, corners, alpha, v)
@@ -216,24 +215,16 @@ def widest_gap(loss: Any, corners: Any, low: Any, high: Any) -> int:
 
 
 @njit(cache=True)
-def descend(Z: Any, squares: Any, loss: Any, outliers: Any, alpha: Any) -> Any:
-    """(cost, w, outliers) of the concave-convex procedure from a set of outliers: the loss of an outlier is the hinge minus (1 - theta)(s - m)."""
+def convex_step(Z: Any, squares: Any, loss: Any, outliers: Any, alpha: Any, blocks: int) -> Any:
+    """(cost, w) of a step of the concave-convex procedure: the loss of an outlier is the hinge minus (1 - theta)(s - m)."""
     costs, theta, s = loss
     n = len(Z)
     far = FAR * (1.0 + np.sqrt(2 * costs.sum() * squares.max()))
-    best, rule = cost_of(Z, loss, np.zeros(Z.shape[1])), np.zeros(Z.shape[1])
-    last = outliers.copy()
-    for _ in range(MOST_DESCENTS):
-        margins, values = np.zeros((n, 4)), np.zeros((n, 4))
-        for i in range(n):
-            slope = 1.0 - theta if last[i] else 0.0
-            margins[i, 0], margins[i, 1], margins[i, 2] = -far, 1.0, far
-            values[i, 0] = costs[i] * (1.0 + far + slope * (-far - s))
-            values[i, 1], values[i, 2] = costs[i] * slope * (1.0 - s), costs[i] * slope * (far - s)
-        _, w = maximise(Z, squares, (margins, values, np.full(n, 3)), alpha, 1e300, 0.0)
-        cost = cost_of(Z, loss, w)
-        if cost >= best * (1 - ROOM):
-            break
-        best, rule = cost, w
-        last = Z @ w < s
-    return best, rule, last
+    margins, values = np.zeros((n, 4)), np.zeros((n, 4))
+    for i in range(n):
+        slope = 1.0 - theta if outliers[i] else 0.0
+        margins[i, 0], margins[i, 1], margins[i, 2] = -far, 1.0, far
+        values[i, 0] = costs[i] * (1.0 + far + slope * (-far - s))
+        values[i, 1], values[i, 2] = costs[i] * slope * (1.0 - s), costs[i] * slope * (far - s)
+    _, w = maximise(Z, squares, (margins, values, np.full(n, 3)), alpha, 1e300, 0.0, blocks)
+    return cost_of(Z, loss, w), w
