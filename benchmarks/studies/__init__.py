@@ -25,6 +25,10 @@ STUDIES = {
         "benchmarks.studies.general.solvers",
         "General solvers through mipclass against calling them by hand or through CVXPY: dense QPs and convex MIQPs.",
     ),
+    "growth": StudyEntry(
+        "benchmarks.studies.general.growth",
+        "Growth with points and features: every estimator with its defaults beside the peer that a user would take; CPU seconds, memory, loss.",
+    ),
     "hard_margin": StudyEntry(
         "benchmarks.studies.hard_margin.proofs",
         "Proven hard-margin loss on published instances (Santana et al., 2025): ours, HiGHS and SCIP in the same time; gaps of heuristics.",

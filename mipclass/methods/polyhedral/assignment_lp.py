@@ -13,6 +13,9 @@ from ...protocol.result import Status
 from ...protocol.run import Run
 from .assignment_interior_point import solve_assignment
 
+TOLERANCE = 1e-9
+"""Tolerance of the interior point, relative to 1 + value."""
+
 WARM_SIMPLEX_COLUMNS = 1600
 """Dual columns (m + k) h above which the interior point overtakes the warm simplex (benchmarks/studies/polyhedral)."""
 
@@ -59,13 +62,15 @@ class WarmDual:
 class InteriorPoint:
     """The structured interior point; hyperplanes without a point of B are left out and come back as 0.x <= 1."""
 
-    def __init__(self, sets: PointSets, h: int) -> None:
-        self.sets, self.h = sets, h
+    def __init__(self, sets: PointSets, h: int, tolerance: float = TOLERANCE) -> None:
+        self.sets, self.h, self.tolerance = sets, h, tolerance
 
     def solve(self, assignment: Positions, run: Run) -> tuple[Array, float] | None:
         """The planes of the last iterate; the bound is the multipliers' value, up to its tolerance."""
         used, compact = np.unique(assignment, return_inverse=True)
-        answer = solve_assignment(self.sets, compact.astype(np.intp), len(used), stop=run.stop)
+        answer = solve_assignment(
+            self.sets, compact.astype(np.intp), len(used), tolerance=self.tolerance, stop=run.stop
+        )
         if run.stop() is not None:
             return None
         planes = np.zeros((self.h, self.sets.A.shape[1]))

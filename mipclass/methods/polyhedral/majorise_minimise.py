@@ -65,8 +65,8 @@ class AssignmentSearch:
         """Report f at the best point so far, with the trivial lower bound 0."""
         self.run.report(objective=self.unit * point.value, bound=0.0, iterations=self.lps)
 
-    def descend(self, assignment: Positions, beat: float = np.inf) -> Iterate | None:
-        """Majorise-minimise from an assignment until it repeats or f stops decreasing; None if no LP was solved in time.
+    def descend(self, assignment: Positions, beat: float = np.inf, least: float = DECREASE) -> Iterate | None:
+        """Majorise-minimise from an assignment until it repeats or f decreases by no more than `least`; None if no LP was solved in time.
 
         A descent that would stay above `beat` even if it decreased by _STILL_TO_COME times its last decrease is given up.
         """
@@ -77,7 +77,7 @@ class AssignmentSearch:
             if answer is None:
                 break
             value = self.sets.value(answer[0])
-            if best is not None and value >= best.value - DECREASE:
+            if best is not None and value >= best.value - least:
                 break
             hopeless = best is not None and value - _STILL_TO_COME * (best.value - value) > beat
             best = Iterate(answer[0], value)

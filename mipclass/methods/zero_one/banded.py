@@ -24,7 +24,7 @@ from .prepared import WeightedRows, count_loss
 from .smoothed import smoothed_rule
 from .walk import BestRule, Walk
 
-MANY_ROWS, MANY_ENTRIES = 10_000, 100_000
+MANY_ROWS, MANY_ENTRIES = 5_000, 100_000
 """Rows, and entries of the rows, from which on a search goes this way. With fewer, searches over all rows find as good rules or, with few
 features, slightly better ones within seconds."""
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mipclass import solve
 from mipclass.backends.highs import HighsBackend
+from mipclass.methods.polyhedral import search
 from mipclass.methods.polyhedral.assignment_lp import WarmDual
 from mipclass.methods.polyhedral.assignments import (
     combination_order,
@@ -20,6 +22,7 @@ from mipclass.methods.polyhedral.majorise_minimise import AssignmentSearch
 from mipclass.methods.polyhedral.paper_descent import paper_descent, step_size
 from mipclass.methods.polyhedral.search import separate, separate_as_printed
 from mipclass.models.point_sets import PointSets, descent_lp
+from mipclass.models.polyhedral import polyhedral
 from mipclass.protocol.result import Status
 from mipclass.protocol.run import Run
 from tests.methods.polyhedral.test_assignment_lp import lp_value_written_out, random_sets
@@ -264,3 +267,18 @@ def test_a_large_set_is_searched_on_a_sample_and_finished_on_all_points():
     stopped = separate(sets, 2, interrupted, rounds=50)
     assert stopped.status is Status.INTERRUPTED
     assert stopped.lps <= 1
+
+
+def test_a_second_sample_spares_lps_over_all_points(monkeypatch):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(3000, 4))
+    y = (np.abs(X @ rng.normal(size=4)) + 0.5 * rng.normal(size=3000) < 1.0).astype(int)
+    monkeypatch.setattr(search, "SAMPLE", 100)
+    lps, values = {}, {}
+    for second in (800, 10**6):
+        monkeypatch.setattr(search, "SECOND_SAMPLE", second)
+        result = solve(polyhedral(X, y, 2), solver="slp", options={"rounds": 3})
+        assert result.claim == "local"
+        lps[second], values[second] = result.extra["lps_a_descent"][0], result.objective
+    assert lps[800] < lps[10**6]
+    assert values[800] == pytest.approx(values[10**6], rel=1e-6)
