@@ -31,7 +31,7 @@ and the printed one, or ours again where the paper prints none; training errors 
 A cause says what suffices, not what the authors did. Where a paper leaves a setting open, several were tried (scalings, offset, class, columns, C, start) and
 the one that met the printed figure is named, so that some of them may fit by chance.
 
-Nothing of ours is chosen on a test part. The figures themselves are in the [results](results.md); `mipclass reproduce NAME --full` makes them
+Nothing of ours is chosen on a test part. The figures themselves are in the [results](../benchmarks/RESULTS.md); `mipclass reproduce NAME --full` makes them
 again and ends with these counts, and `mipclass reproduce --counts` prints the stored ones.
 """
 

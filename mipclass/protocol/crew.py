@@ -74,7 +74,10 @@ class ThreadCrew:
 
 
 class LokyCrew:
-    """joblib's reusable pool of processes. A process that dies breaks the pool; a new pool takes over what was under way."""
+    """A pool of joblib's loky processes. A process that dies breaks the pool; a new pool takes over what was under way.
+
+    The pool is not the one that joblib shares between its calls, which joblib must set up itself.
+    """
 
     sees_memory = False
 
@@ -85,9 +88,9 @@ class LokyCrew:
         self._executor = self._new_pool()
 
     def _new_pool(self) -> Any:
-        from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky import ProcessPoolExecutor
 
-        return get_reusable_executor(max_workers=self.workers)
+        return ProcessPoolExecutor(max_workers=self.workers)
 
     def share(self, thing: Any) -> Any:
         """The path of a file with the object."""
@@ -109,7 +112,8 @@ class LokyCrew:
         return isinstance(error, BrokenExecutor)
 
     def close(self) -> None:
-        """The pool stays for joblib's other users; only the files go."""
+        """End the processes, whatever they are at, and remove the files."""
+        self._executor.shutdown(wait=True, kill_workers=True)
         self._folder.cleanup()
 
 

@@ -128,7 +128,10 @@ def test_each_part_is_checked(proofs, name, what):
     X, y, content, _ = proofs[name]
     bad = copy.deepcopy(content)
     change, place = CHANGES[what]
-    if (name, what) == ("box", "repeated point"):  # rows of boxes may share what a point costs, and together they exceed it here
+    if (name, what) == (
+        "box",
+        "repeated point",
+    ):  # rows of boxes may share what a point costs, and together they exceed it here
         place = "lower, weight 1"
     change(bad)
     verdict = mipclass.verify(bad, X, y)

@@ -80,6 +80,8 @@ def test_tasks_go_through_the_configured_backend(small_tasks, backend):
     assert result.certified
     assert result.bound == alone.bound
     assert len(pieces_of(result)) > 3
+    # joblib's own calls find their processes as if nothing had been there.
+    assert joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(abs)(k) for k in (-1, -2)) == [1, 2]
 
 
 def test_other_backends_are_refused():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mipclass.checker import sums as of_the_checker
+from mipclass.checker import arithmetic as of_the_checker
 from mipclass.methods.exact import sums as of_the_prover
 from mipclass.methods.exact.sums import Sums
 
