@@ -110,7 +110,7 @@ class CombinatorialSwaps(PlainZeroOne):
     """Swaps of the points on the hyperplane; see the module's docstring."""
 
     name = "csa"
-    promise = "heuristic: swaps of the points on the hyperplane; the best of the quick searches"
+    promise = "heuristic: swaps of the points on the hyperplane, seconds for a hundred thousand points"
     options = (
         COMMON_OPTIONS
         | VARIANT_OPTION
