@@ -22,6 +22,7 @@ from .box.cone import Cone
 from .box.copies import copied_rows
 from .box.kernels.state import BoxTree
 from .box.limited import LimitedBoxes, Loss, Part
+from .box.proof import tree_content
 from .box.search import MAX_RANK, generic
 from .joint import JointLemmas
 from .priced_form import PricedForm, priced_form
@@ -192,17 +193,9 @@ def _case(form: PricedForm, M: Array, run: Run) -> _Case | None:
 
 
 def _content(part: Part) -> dict[str, Any]:
-    tree = part.tree
     return {
         "loss": part.loss,
         "target": part.target,
         "handed_to": pack(part.handed_to.astype(np.int32)),
-        "tree": {
-            "ops": pack(tree.ops),
-            "counts": pack(tree.counts.astype(np.uint8)),
-            "first": pack(tree.pairs[:, 0]),
-            "second": pack(tree.pairs[:, 1]),
-            "mix": pack(tree.pairs[:, 2].astype(np.uint8)),
-            "lemmas": pack(tree.lemmas),
-        },
+        "tree": tree_content(part.tree),
     }

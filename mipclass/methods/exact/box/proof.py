@@ -81,14 +81,16 @@ class BoxProof:
         """The tree in one piece or in several."""
         if self.pieces:
             return {"pieces": forest_content(self.pieces)}
-        tree = self.tree
-        return {
-            "tree": {
-                "ops": pack(tree.ops),
-                "counts": pack(tree.counts.astype(np.uint8)),
-                "first": pack(tree.pairs[:, 0]),
-                "second": pack(tree.pairs[:, 1]),
-                "mix": pack(tree.pairs[:, 2].astype(np.uint8)),
-                "lemmas": pack(tree.lemmas),
-            }
-        }
+        return {"tree": tree_content(self.tree)}
+
+
+def tree_content(tree: BoxTree) -> dict[str, str]:
+    """The arrays of a tree of boxes as a certificate holds them."""
+    return {
+        "ops": pack(tree.ops),
+        "counts": pack(tree.counts.astype(np.uint8)),
+        "first": pack(tree.pairs[:, 0]),
+        "second": pack(tree.pairs[:, 1]),
+        "mix": pack(tree.pairs[:, 2].astype(np.uint8)),
+        "lemmas": pack(tree.lemmas),
+    }
