@@ -68,11 +68,13 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
     "robust SVM, linear": (
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {}),
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {"path": "s"}),
+        ("outlier-path", lambda: robust_svm(*_points(4000, 2), 1.0, 0.0, 0.0), {"path": "s"}),  # on working sets
         ("cccp", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {}),
         ("balls", lambda: robust_svm(*_points(24, 2), 1.0, 0.0, 0.0), {"starts": 2}),
     ),
     "robust SVM, kernel": (
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
+        ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {"path": "s"}),
         ("cccp", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
     ),
     "hard-margin loss": (("directions", _hard_margin, {}), ("subsystems", _hard_margin, {})),
@@ -82,6 +84,11 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
         ("fista", lambda: tau_fpl(*_points(40, 2), 0.1, 1e-2), {}),
         ("fista", lambda: tau_fpl_kernel(*_gram(), 0.1, 1e-2), {}),
         ("topk", lambda: topk_projection(np.linspace(0.0, 1.0, 9), np.linspace(0.5, 2.0, 7), 2), {}),
+        (
+            "topk",
+            lambda: topk_projection(np.linspace(0.0, 1.0, 1500), np.linspace(0.5, 2.0, 1500), 20),
+            {},
+        ),  # by sampling
     ),
     "logistic loss": (
         ("newton", lambda: Model(*_points(40, 2), minimize=Logistic() + L1()), {}),
