@@ -38,23 +38,23 @@ from .lemmas import Lemmas, SubspaceSearch, Walls
 from .pieces import PackedTree, Piece, Rest, Slices, only_root
 from .proof import BoxProof, CoverProof
 
-CHUNK = 3_000_000  # point visits between two looks at the clock, about 0.1 s
-FIRST_NODES, FIRST_LEMMAS, FIRST_BOXES = (
-    1 << 12,
-    1 << 10,
-    1 << 6,
-)  # room for a first tree; it is doubled when it is full
-HANDED_AT_ONCE = 4  # boxes that a task hands back each time that its budget is used up: the shallowest
-FURTHER_BUDGET = (
-    4  # the deeper boxes get one in so many of the budget before the next shallowest are handed back as well
-)
-NUDGES = (
-    -6,
-    -10,
-    -14,
-    -18,
-)  # lengths of the steps away from a rule, as powers of two of its own length; the boxes' grid is 2^-20
-_EVERY_DEPTH = 1 << 30  # a pause at this depth is a pause at once
+CHUNK = 3_000_000
+"""Point visits between two looks at the clock, about 0.1 s."""
+
+FIRST_NODES, FIRST_LEMMAS, FIRST_BOXES = 1 << 12, 1 << 10, 1 << 6
+"""Room for a first tree; it is doubled when it is full."""
+
+HANDED_AT_ONCE = 4
+"""Boxes that a task hands back each time that its budget is used up: the shallowest."""
+
+FURTHER_BUDGET = 4
+"""The deeper boxes get one in so many of the budget before the next shallowest are handed back as well."""
+
+NUDGES = (-6, -10, -14, -18)
+"""Lengths of the steps away from a rule, as powers of two of its own length; the boxes' grid is 2^-20."""
+
+_EVERY_DEPTH = 1 << 30
+"""A pause at this depth is a pause at once."""
 
 
 @dataclass(frozen=True, eq=False)
