@@ -56,9 +56,9 @@ MOST_ENUMERATED = 1_000_000_000
 MOST_DIRECTIONS = 6
 """Features up to which the hard-margin loss goes to `directions`; with more its boxes multiply, and `subsystems` branches on points instead."""
 
-MOST_RAMPS = 60
-"""Different points up to which the ramp loss goes to `balls`: overlapping classes are then proven within seconds to minutes. With more
-points the outlier path answers at once, and `solver="balls"` gives a bound on request."""
+MOST_RAMPS = 16
+"""Points up to which the ramp loss is proven by default: a full tree over their outliers has 2^17 nodes, about ten seconds. With more points
+it depends on the data, from a second to never, and the outlier path has a local minimum at once."""
 
 A_SECOND_OF_HARD_MARGIN: Mapping[str, Any] = {"node_limit": 500, "starts": 20}
 """Options of `directions` and `subsystems` that bound their work deterministically: about a second with 200 points."""
