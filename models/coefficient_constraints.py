@@ -80,7 +80,10 @@ class Bounds(Constraint):
     def __post_init__(self) -> None:
         for pair in self._pairs():
             if not _is_interval(pair):
-                raise InvalidInputError(f"Bounds needs pairs (lower, upper) with lower <= upper; got {pair!r}.")
+                raise InvalidInputError(
+                    f"Bounds needs pairs (lower, upper) with lower <= upper; got {pair!r}. Write Bounds((-5, 5)) for all weights, "
+                    "Bounds(w={'age': (0, 2)}) for some, Bounds(b=(-1, 1)) for the offset."
+                )
 
     def _pairs(self) -> list[tuple[float, float]]:
         """All pairs (lower, upper) that were given."""

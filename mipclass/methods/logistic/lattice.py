@@ -34,6 +34,12 @@ MERGED_UP_TO = 14
 MOST_MERGED = 512
 """Sets of features whose merged points are kept."""
 
+UNSETTLED = (
+    "the search is done, but bounds of some nodes stayed below the objective: their convex problems were not solved to the end, "
+    "as happens where features have far units. Standardise the features, or use solver='cutting-plane'"
+)
+"""What a numerical error means, and what to do about it."""
+
 
 @dataclass(frozen=True, eq=False)
 class CardBox:
@@ -119,10 +125,13 @@ class LatticeSearch:
             return Outcome(stopped or Status.INFEASIBLE, "none" if stopped else "proven", None, None, bound, self.nodes)
         gap = relative_gap(best.objective, bound)
         claim: Claim = "proven" if gap is not None and gap <= 10 * PROVEN_GAP else "heuristic"
-        status = stopped or Status.OPTIMAL
+        closed = gap is not None and gap <= max(10 * PROVEN_GAP, self.run.gap)
+        status = stopped or (Status.OPTIMAL if closed else Status.NUMERICAL_ERROR)
+        words = UNSETTLED if status is Status.NUMERICAL_ERROR else ""
         extra = {"multiplier": 1.0 / best.s, "open_nodes": len(self.heap)}
         values = self.cards.values(best)
-        return Outcome(status, claim, values, self.form.model.recount(values), bound, self.nodes, extra=extra)
+        objective = self.form.model.recount(values)
+        return Outcome(status, claim, values, objective, bound, self.nodes, raw_status=words, extra=extra)
 
     def _loop(self) -> Status | None:
         limit = self.run.options.get("node_limit")

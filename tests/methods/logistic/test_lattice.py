@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
 
 import mipclass
 from mipclass import datasets, models
@@ -175,3 +176,15 @@ def test_reference_sets_are_proven(name: str, fasterrisk: float) -> None:
     assert result.claim == "proven"
     assert result.recounted
     assert result.objective < fasterrisk
+
+
+def test_a_gap_that_stays_is_not_called_optimal():
+    """Features from 0.1 to 2500 without standardising: bounds of some nodes stay low, and the result says so."""
+    X, y = load_breast_cancer(return_X_y=True)
+    problem = models.Model(X[:, :6], y, minimize=models.Logistic() + 2 * models.L0(), subject_to=models.Bounds((-5, 5)))
+    result = mipclass.solve(problem, "lattice")
+    closed = result.gap <= 1e-6
+    assert (result.status is Status.OPTIMAL) == closed
+    assert (result.claim == "proven") == closed
+    assert result.bound <= 115.9997  # the optimum by cutting planes
+    assert closed or "Standardise" in result.raw_status
