@@ -11,7 +11,7 @@ lower loss wins.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,8 @@ def fit_trimmed(task: TrimmedTask, outliers: Mask, C: float, *, reselect: bool, 
     if not reselect or found.stopped is not None or not outliers.any():
         return found
     other = _alternate(task, np.zeros_like(outliers), leave, C, reselect=True, run=run)
-    return min(found, other, key=lambda fit: fit.loss(task))
+    best = min(found, other, key=lambda fit: fit.loss(task))
+    return replace(best, stopped=other.stopped)  # the fit was cut short if its second half was
 
 
 def _alternate(

@@ -7,53 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from mipclass.app.cli import main
 from mipclass.solving.warm import REHEARSALS
+from tests.app.conftest import Call
 from tests.paths import ROOT
-
-
-@dataclass
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Call = Callable[..., Done]
-
-
-@pytest.fixture
-def mipclass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """The command line's entry point, called in this process (a new one costs seconds of imports)."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments: object) -> Done:
-        monkeypatch.setattr(sys, "argv", ["mipclass", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        captured = capsys.readouterr()
-        return Done(int(stopped.value.code or 0), captured.out, captured.err)
-
-    return call
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 2))
-    y = np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, "ill", "well")
-    lines = ["age,dose,state"] + [f"{a:.4f},{b:.4f},{label}" for (a, b), label in zip(X, y, strict=True)]
-    path = tmp_path / "patients.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 def test_demo_proves_and_writes(tmp_path: Path) -> None:
@@ -395,52 +355,6 @@ def test_libsvm_columns_that_a_file_does_not_mention_are_zero(mipclass: Call, tm
     assert done.returncode == 0, done.stderr
     assert done.stdout == mipclass("predict", "m.json", "same.svm", "--scores").stdout
     assert set(mipclass("predict", "m.json", "train.svm").stdout.split()) == {"1", "-1"}
-
-
-def test_a_risk_score_from_file_to_probabilities(mipclass: Call, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    age, smoker = np.round(rng.uniform(20, 80, 200), 1), rng.integers(0, 2, 200)
-    ill = np.where(rng.logistic(size=200) < 1.5 * (age > 55) + smoker - 1.0, "ill", "well")
-    rows = [f"{a},{s},{label}" for a, s, label in zip(age, smoker, ill, strict=True)]
-    (tmp_path / "patients.csv").write_text("\n".join(["age,smoker,y", *rows, ""]))
-    words = ["fit", "patients.csv", "--target", "y", "--positive", "ill", "--model", "risk-score"]
-    limits = ["--max-features", "2", "--points", "3"]
-    done = mipclass(*words, *limits, "--out", "card.json", "--report", "card.html", "--require-proof")
-    assert done.returncode == 0, done.stderr
-    assert "proven" in done.stdout
-    assert "age >= " in done.stdout
-    assert "probability of ill = " in done.stdout
-    page = (tmp_path / "card.html").read_text()
-    assert "<svg" in page
-    assert "age &gt;= " in page
-    predicted = mipclass("predict", "card.json", "patients.csv").stdout.splitlines()
-    assert predicted[0] == "total,probability,label"
-    assert len(predicted) == 201
-    for line in predicted[1:]:
-        total, probability, label = line.split(",")
-        assert float(total) == int(float(total))
-        assert (float(probability) > 0.5) == (label == "ill")
-    machine = json.loads(mipclass(*words, *limits, "--json").stdout)
-    assert set(machine["rule"]) >= {"(offset)"}
-    assert all(
-        weight == int(weight) and abs(weight) <= 3 for name, weight in machine["rule"].items() if name != "(offset)"
-    )
-    refused = mipclass("fit", "patients.csv", "--target", "y", "--points", "3")
-    assert refused.returncode == 1
-    assert "risk-score" in refused.stderr
-    plain = mipclass("fit", "patients.csv", "--target", "y", "--report", "no.html", "--time-limit", "5")
-    assert plain.returncode == 1
-    assert "scorecard" in plain.stderr
-
-
-def test_an_exported_risk_score_is_an_outer_approximation(mipclass: Call, tmp_path: Path) -> None:
-    rows = [f"{k % 2},{k % 3},{int(k % 4 > 1)}" for k in range(24)]
-    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows, ""]))
-    done = mipclass("export", "t.csv", "--target", "y", "--model", "risk-score", "--to", "t.lp")
-    assert done.returncode == 0, done.stderr
-    text = (tmp_path / "t.lp").read_text()
-    assert "outer_approximation" in text.splitlines()[0]
-    assert text.count(" tangent") > 3
 
 
 def test_a_proof_uses_threads_and_is_kept_in_a_folder(mipclass: Call, table: Path, tmp_path: Path) -> None:
