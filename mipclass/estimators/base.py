@@ -17,7 +17,7 @@ from ..arrays import Array
 from ..modelling.data import Data, class_factors
 from ..modelling.linear import Linear
 from ..modelling.reading import RuleReading
-from ..protocol.result import Result, Status, Values
+from ..protocol.result import Reading, Result, Status, Values
 from ..protocol.run import Run, interruptible
 from ..solving.arguments import check_limits
 
@@ -52,6 +52,7 @@ def forget(estimator: BaseEstimator) -> None:
     """Remove what an earlier fit has learned, so that no attribute outlives the parameters that it belongs to."""
     for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
         delattr(estimator, name)
+    vars(estimator).pop("_reading", None)
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):
@@ -63,6 +64,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
 
     _sparse = False
     result_: Result
+    _reading: Reading | None
     classes_: NDArray[Any]
     n_features_in_: int
 
@@ -102,10 +104,17 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
         return tuple(f"x{j}" for j in range(self.n_features_in_)) if named is None else tuple(map(str, named))
 
     def _read(self, X: Any, y_pm1: Array, w: Array, b: float) -> None:
-        """Let `result_` predict by the linear rule of the fit, and say it in words, where the solve behind it knew a part of it only."""
+        """Keep the linear rule of the fit for `rule_`."""
         data = Data(X, y_pm1, np.ones(len(y_pm1)), self._names(), self.classes_)
-        values = {"w": w, "b": np.asarray(b)}
-        self.result_ = replace(self.result_, reading=RuleReading(Linear(), values, data))
+        self._reading = RuleReading(Linear(), {"w": w, "b": np.asarray(b)}, data)
+
+    @property
+    def rule_(self) -> str:
+        """The fitted rule in words, with as few digits as keep the decision for every training point; of kernels there is none."""
+        reading = getattr(self, "_reading", None)
+        if reading is None:
+            raise AttributeError(f"this {type(self).__name__} has no rule in words: it is not fitted, or not linear.")
+        return str(reading.sentence())
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each point: `classes_[1]` where the score is > 0, else `classes_[0]`."""

@@ -103,6 +103,7 @@ class PolyhedralClassifier(BinaryClassifier):
                 f"solver {self.solver!r} ended with status {self.result_.status} and without hyperplanes; give it more "
                 "time or use solver='slp'."
             )
+        self._reading = self.result_.reading
         self.hyperplanes_, self.offsets_ = self.result_.values["v"], self.result_.values["g"]
         if self.n_hyperplanes == 1:
             sign = -1.0 if self._positive_is_inside() else 1.0

@@ -18,7 +18,7 @@ class Provable:
     """What an estimator knows after a fit with `prove=seconds`; without it none of these is set.
 
     bound_ : no rule has a smaller objective; None when nothing was proven.
-    gap_ : relative distance of the fitted rule's objective to it; None when there is no rule or no bound.
+    gap_ : relative distance of the objective of `result_`'s rule to it; None when there is no rule or no bound.
     proof_ : the Result of the proof, with its certificate if there is one, and the best rule it met.
     """
 

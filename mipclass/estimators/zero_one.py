@@ -112,6 +112,7 @@ class ZeroOneClassifier(LinearClassifier):
         if not self.result_.values:
             raise InvalidInputError(self._nothing_found())
         self._set_rule(self.result_.values)
+        self._reading = self.result_.reading
         self.loss_ = problem.recount(self.result_.values)
         self.bound_ = self.result_.bound
         totals = np.asarray(X @ self.coef_[0], dtype=np.float64)

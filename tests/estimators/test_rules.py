@@ -1,4 +1,4 @@
-"""What the result of a fit says and predicts is what the estimator does."""
+"""The rule in words of a fit is the one that the estimator predicts by."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ def patients() -> tuple[pd.DataFrame, np.ndarray]:
 
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
 @pytest.mark.parametrize("estimator", LINEAR, ids=str)
-def test_the_result_predicts_and_words_the_fitted_rule(estimator: Any, patients: Any) -> None:
+def test_the_rule_in_words_decides_as_the_estimator_does(estimator: Any, patients: Any) -> None:
     X, y = patients
     fitted = estimator.fit(X, y)
-    assert (fitted.result_.predict(X) == fitted.predict(X)).all()
-    assert np.allclose(fitted.result_.decision_function(X), fitted.decision_function(X))
-    rule = fitted.result_.rule
-    assert "age" in rule
-    assert "dose" in rule
-    assert "ill" in rule
-    assert "healthy" in rule
-    assert _decisions(rule, X).tolist() == fitted.predict(X).tolist()
+    assert "age" in fitted.rule_
+    assert "dose" in fitted.rule_
+    assert _decisions(fitted.rule_, X).tolist() == fitted.predict(X).tolist()
+
+
+@pytest.mark.parametrize("estimator", [OutlierPathSVC(kernel="rbf"), TauFPLClassifier(0.2, kernel="rbf")], ids=str)
+def test_kernels_have_no_rule_in_words(estimator: Any, patients: Any) -> None:
+    X, y = patients
+    linear = estimator.set_params(kernel="linear").fit(X, y)
+    assert hasattr(linear, "rule_")
+    assert not hasattr(linear.set_params(kernel="rbf").fit(X, y), "rule_")
 
 
 def _decisions(rule: str, X: pd.DataFrame) -> np.ndarray:
