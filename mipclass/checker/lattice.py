@@ -5,12 +5,16 @@
 2. Rounding by up to error_j: a right positive and a right negative point of a rule in the scope of the relative margin delta differ in
    score by more than 2 delta sum_j s_j |w_j|, and each is as far from the threshold as delta times that sum. With error_j <= scale delta s_j
    their rounded scores are on the same sides. With a margin of 1 the entry `blur` bounds sum_j |w_j| error_j and widens both sides instead.
-3. The boxes of the tree cover all weights in their ranges (`lattice_kernel`). Each leaf reaches the target, or is a single rule whose
-   least cost over all offsets is counted in fractions.
+3. Limits with negative coefficients become ones without (`problem.unfolded`): errors of copies with the other label. Rules that tie such
+   a point are not allowed, and in every other one exactly one of the point and its copy is wrong, which is one more limit.
+4. A row a.w >= c is rounded down to whole units a_j = unit (k_j + f_j), 0 <= f_j < 1: it implies k.w >= c / unit - sum_j f_j max(0, high_j).
+5. The boxes of the tree cover all weights in their ranges (`lattice_kernel`). Each leaf reaches the target, or is a single rule whose
+   least cost over all offsets is counted in fractions. A leaf may also have no weights that keep the rows.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
@@ -20,7 +24,7 @@ import numpy as np
 
 from .arithmetic import Rejected, field, rational, unpack, whole
 from .patience import look
-from .problem import ExactProblem, ProofRows, check_rows
+from .problem import ExactProblem, ProofRows, Row, check_rows, unfolded
 from .scope import Scope
 
 LARGEST = 2**61
@@ -48,10 +52,11 @@ def check_lattice(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
     low, high = _ranges(problem)
     target = whole(field(lower, "target", "lower"), "lower, target")
     offset = (kernel.WHOLE if problem.whole[2] else kernel.FREE) if problem.intercept else kernel.NONE
-    rows = check_rows(lower, problem)
+    spread = _without_ties(problem) if offset != kernel.FREE else unfolded(problem)
+    rows = check_rows(lower, spread)
     if target <= 0 or any(a > b for a, b in zip(low, high, strict=True)):
         return (rows.constant + rows.unit * target), 0  # costs are not negative; or there are no weights at all
-    lattice = _read(lower, problem, scope, rows, [max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)], offset)
+    lattice = _read(lower, spread, scope, rows, (low, high), offset)
     ops = unpack(field(lower, "tree", "lower"), "u1", "lower, tree")
     d = len(low)
     room = 3 * d * (2 + MOST_BITS) + 8
@@ -76,15 +81,15 @@ def check_lattice(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
 
 
 def _ranges(problem: ExactProblem) -> tuple[list[int], list[int]]:
-    """The range of each weight; rows about several weights or the offset are left out, which can only weaken a bound."""
+    """The range of each weight, from the range of all and from rows about it alone."""
     assert problem.whole is not None
     d = len(problem.X[0])
     low, high = [problem.whole[0]] * d, [problem.whole[1]] * d
     if max(abs(problem.whole[0]), abs(problem.whole[1])).bit_length() > MOST_BITS:
         raise Rejected("problem, whole", f"weights have at most {MOST_BITS} binary digits here")
-    for coefficients, end in problem.rows:
+    for coefficients, end in _rows_on_weights(problem):
         at = [j for j, value in enumerate(coefficients) if value]
-        if len(at) == 1 and at[0] < d:
+        if len(at) == 1:
             j = at[0]
             if coefficients[j] > 0:
                 low[j] = max(low[j], ceil(end / coefficients[j]))
@@ -93,10 +98,29 @@ def _ranges(problem: ExactProblem) -> tuple[list[int], list[int]]:
     return low, high
 
 
-def _read(lower: Any, problem: ExactProblem, scope: Scope, rows: ProofRows, reach: list[int], offset: int) -> Any:
-    """The points and limits in whole numbers, as the kernel reads them."""
+def _rows_on_weights(problem: ExactProblem) -> list[Row]:
+    """The rows on weights alone. Those on an offset that is there are left out, which can only weaken a bound."""
+    d = len(problem.X[0])
+    return [(a[:d], end) for a, end in problem.rows if not problem.intercept or not a[d]]
+
+
+def _without_ties(problem: ExactProblem) -> ExactProblem:
+    """The problem with copies of the points whose errors help to keep a limit, and the limit that says that no rule ties one of these."""
+    welcome = problem.welcome
+    if not welcome:
+        return problem
+    spread = unfolded(problem)
+    counted = [Fraction(i in welcome or i >= problem.n) for i in range(spread.n)]
+    return replace(spread, limits=[*spread.limits, (counted, Fraction(len(welcome)))])
+
+
+def _read(
+    lower: Any, problem: ExactProblem, scope: Scope, rows: ProofRows, ranges: tuple[list[int], list[int]], offset: int
+) -> Any:
+    """The points, limits and rows in whole numbers, as the kernel reads them."""
     from . import lattice_kernel as kernel
 
+    reach = [max(abs(a), abs(b)) for a, b in zip(*ranges, strict=True)]
     scale = rational(field(lower, "scale", "lower"), "lower, scale")
     blur = whole(field(lower, "blur", "lower"), "lower, blur")
     d = len(reach)
@@ -142,6 +166,7 @@ def _read(lower: Any, problem: ExactProblem, scope: Scope, rows: ProofRows, reac
         problem.margin,
         most,
         feature_cost,
+        *_rows_between(lower, problem, *ranges),
     )
 
 
@@ -168,6 +193,27 @@ def _limits(lower: Any, problem: ExactProblem, rows: ProofRows) -> tuple[Any, An
     return np.array(table, dtype=np.int64).reshape(len(table), len(rows.points)), np.array(ends, dtype=np.int64)
 
 
+def _rows_between(lower: Any, problem: ExactProblem, low: list[int], high: list[int]) -> tuple[Any, Any]:
+    """The rows on several weights, or on none, in whole units: coefficients and ends."""
+    between = [(a, end) for a, end in _rows_on_weights(problem) if sum(map(bool, a)) != 1]
+    units = field(lower, "row_units", "lower") if between else []
+    if not isinstance(units, list) or len(units) != len(between):
+        raise Rejected("lower, row_units", f"expected {len(between)}")
+    table, ends = [], []
+    for entry, (coefficients, at_least) in zip(units, between, strict=True):
+        unit = rational(entry, "lower, row_units")
+        if unit <= 0:
+            raise Rejected("lower, row_units", "units are positive")
+        counts = [floor(value / unit) for value in coefficients]
+        lost = [(value / unit - k) * max(0, top) for value, k, top in zip(coefficients, counts, high, strict=True)]
+        end = ceil(at_least / unit - sum(lost, Fraction(0)))
+        if sum(abs(k) * max(abs(a), abs(b)) for k, a, b in zip(counts, low, high, strict=True)) >= LARGEST:
+            raise Rejected("lower, row_units", "the numbers of a row are too large")
+        table.append(counts)
+        ends.append(max(-LARGEST, min(LARGEST, end)))
+    return np.array(table, dtype=np.int64).reshape(len(table), len(low)), np.array(ends, dtype=np.int64)
+
+
 def _single(low: list[int], high: list[int], most: int, node: int) -> list[int]:
     """The only rule of a box, in which weights that may be zero are zero once as many as allowed are used."""
     used = sum(a > 0 or b < 0 for a, b in zip(low, high, strict=True))
@@ -180,8 +226,12 @@ def _single(low: list[int], high: list[int], most: int, node: int) -> list[int]:
 
 
 def _least_cost(w: list[int], problem: ExactProblem) -> Fraction | None:
-    """The least cost of these weights over all offsets that keep the limits; None when none does."""
+    """The least cost of these weights over all offsets that keep the limits; None when none does, or when the weights break a row."""
     assert problem.whole is not None
+    for coefficients, end in _rows_on_weights(problem):
+        if sum((c * a for c, a in zip(coefficients, w, strict=True) if a), Fraction(0)) < end:
+            return None
+    welcome = problem.welcome
     scores = []
     for point in problem.X:
         look()
@@ -198,7 +248,7 @@ def _least_cost(w: list[int], problem: ExactProblem) -> Fraction | None:
         look()
         gains = [label * (score - t) for label, score in zip(problem.y, scores, strict=True)]
         wrong = [gain < 1 if problem.margin else gain <= 0 for gain in gains]
-        if any(
+        if any(gain == 0 and i in welcome for i, gain in enumerate(gains)) or any(
             sum((c for c, bad in zip(coefficients, wrong, strict=True) if bad), Fraction(0)) > at_most
             for coefficients, at_most in problem.limits
         ):

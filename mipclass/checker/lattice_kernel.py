@@ -2,7 +2,7 @@
 
 A box gives each weight a range. At most `most` weights differ from zero. The signed score of a point is at most the sum of its terms, the
 larger end of each weight's range times the signed value, where of the weights that may be zero only the largest terms count, as many as
-may still be used. A positive point is right for thresholds t <= last, a negative one for t >= first (`ends`).
+may still be used. A row a.w >= c between weights is kept by no rule of the box if its largest a.w, found in the same way, is below c. A positive point is right for thresholds t <= last, a negative one for t >= first (`ends`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..kernels.decorator import njit
 
 FREE, WHOLE, NONE = range(3)  # the offset: any number, a whole number, zero
 OK, BAD_STREAM, BAD_SPLIT, TOO_LOW, ASKING, PAUSED = range(6)
-IMPOSSIBLE = 1 << 62  # bound of a box in which no rule keeps the limits
+IMPOSSIBLE = 1 << 62  # bound of a box in which no rule keeps the limits and rows
 SINGLE_RULE = 255  # op of a leaf with one rule, which the caller counts in fractions
 
 
 class Lattice(NamedTuple):
-    """Signed whole values, labels (+1, -1), weights, limits with their ends, and what the rules may be."""
+    """Signed whole values, labels (+1, -1), weights, limits with their ends, what the rules may be, and rows with their ends."""
 
     values: np.ndarray
     labels: np.ndarray
@@ -33,6 +33,8 @@ class Lattice(NamedTuple):
     margin: int
     most: int
     feature_cost: int
+    rows: np.ndarray
+    row_ends: np.ndarray
 
 
 class Walk(NamedTuple):
@@ -90,6 +92,9 @@ def bound(lattice: Lattice, low: np.ndarray, high: np.ndarray) -> int:
     if used > lattice.most:
         return IMPOSSIBLE
     taken = np.empty(d, np.bool_)
+    for r in range(lattice.row_ends.shape[0]):
+        if _best(lattice.rows[r], low, high, lattice.most - used, taken) < lattice.row_ends[r]:
+            return IMPOSSIBLE
     ends = np.empty(n, np.int64)
     for i in range(n):
         label = lattice.labels[i]

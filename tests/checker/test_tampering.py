@@ -51,6 +51,10 @@ def chosen(*constraints: models.Constraint, loss: Any = None) -> models.Model:
     return models.Model(X, y, minimize=models.ZeroOne() if loss is None else loss, subject_to=constraints)
 
 
+def ordered(model: models.Model) -> models.Model:
+    return model.subject_to(0.3 * model.w[1] >= 0.1 * model.w[0] + 0.2 * model.w[2])
+
+
 SIGNS = models.Monotone({0: 1, 1: -1})
 
 CASES: dict[str, tuple[str, Callable[[], models.Model]]] = {
@@ -68,6 +72,11 @@ CASES: dict[str, tuple[str, Callable[[], models.Model]]] = {
         "lattice",
         lambda: chosen(models.IntegerCoefficients(2), models.MaxFeatures(2), models.FalsePositiveRate(0.2)),
     ),
+    "whole weights, parity": (
+        "lattice",
+        lambda: chosen(models.IntegerCoefficients(2, intercept=True), models.RateParity(np.arange(25) % 2, 0.05)),
+    ),
+    "whole weights, rows": ("lattice", lambda: ordered(chosen(models.IntegerCoefficients(2)))),
 }
 """Name -> kind of the certificate, problem."""
 

@@ -242,7 +242,7 @@ def test_a_stopped_search_has_a_rule_and_a_certified_bound():
 def test_what_it_does_not_take_is_told():
     X, y = cards()
     problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(3)])
-    problem.subject_to(problem.w["x0"] >= problem.w["x1"])
+    problem.subject_to(problem.w["x0"] >= problem.b)
     with pytest.raises(mipclass.MipclassError, match="highs"):
         mipclass.solve(problem, "exact")
     with pytest.raises(mipclass.MipclassError, match="exact"):

@@ -1,4 +1,4 @@
-"""A 0-1 problem with whole weights in whole numbers: points, costs, limits and the box of all weights.
+"""A 0-1 problem with whole weights in whole numbers: points, costs, limits, rows between weights and the box of all weights.
 
     q_ij = round(scale x_ij) - centre_j
 
@@ -12,18 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, gcd, lcm
 from typing import Any
 
 import numpy as np
 
 from ....arrays import Array, Index, Positions
-from ....certificates.certificate import fraction
+from ....certificates.certificate import Statement, fraction
 from ...zero_one.costs import PROOF_BITS, ExactCosts, count_costs, exact_costs
 from ...zero_one.prepared import prepare
 from ...zero_one.scope import RELATIVE_MARGIN
 from ..form import ProofForm
-from .kernels.boxes import FREE, NONE, WHOLE, WholeRows
+from .kernels.boxes import FREE, LARGEST_LACK, NONE, WHOLE, WholeRows
 
 SCORE_BITS = 58
 """Binary digits of the largest score: sums and differences of a few of them stay inside 64 bits."""
@@ -46,7 +46,7 @@ class WholeProblem:
     """What the kernels work on, and what a certificate tells of it.
 
     Q : the whole values of every point of the user.     points : which of them stands behind each row.     unit, constant : a cost of c counts stands for constant + unit c.
-    low, high : the box of all weights.     limit_units : what one stands for in each limit.
+    low, high : the box of all weights.     limit_units, row_units : what one stands for in each limit and in each row between weights.
     relative_margin : of the rules that bounds speak of.
     """
 
@@ -60,6 +60,7 @@ class WholeProblem:
     scale: Fraction
     centre: Index
     limit_units: tuple[Fraction, ...]
+    row_units: tuple[Fraction, ...]
     relative_margin: Fraction
 
     @property
@@ -82,6 +83,7 @@ class WholeProblem:
             "blur": int(self.rows.blur),
             "centre": [str(value) for value in self.centre.tolist()],
             "limit_units": [fraction(unit) for unit in self.limit_units],
+            "row_units": [fraction(unit) for unit in self.row_units],
         }
 
 
@@ -92,7 +94,9 @@ def weight_box(form: ProofForm) -> tuple[Index, Index]:
     d = form.X.shape[1]
     low, high = [whole.lower] * d, [whole.upper] * d
     for a, end in form.statement.rows:
-        for j in np.flatnonzero(a).tolist():
+        at = np.flatnonzero(a[:-1]).tolist()
+        if len(at) == 1:
+            j = at[0]
             value = Fraction(float(end)) / Fraction(float(a[j]))
             if a[j] > 0:
                 low[j] = max(low[j], ceil(value))
@@ -101,8 +105,9 @@ def weight_box(form: ProofForm) -> tuple[Index, Index]:
     return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
 
 
-def whole_problem(form: ProofForm) -> WholeProblem | None:
+def whole_problem(of: ProofForm) -> WholeProblem | None:
     """The problem in whole numbers; None where the units of the features differ too much for 64 bits."""
+    form = of.unfolded
     statement = form.statement
     whole = statement.whole
     assert whole is not None
@@ -122,10 +127,9 @@ def whole_problem(form: ProofForm) -> WholeProblem | None:
     masses = data.masses if cancels else own.summed_by(data.group, len(points))
     constant = data.constant if cancels else Fraction(0)
     counts = count_costs(ExactCosts(np.append(masses.whole, costs.whole[-1:]), costs.exponent), None, PROOF_BITS)
-    limits = [
-        count_costs(exact_costs(np.asarray(c, dtype=np.float64)).summed_by(data.group, len(points)))
-        for c, _ in statement.limits
-    ]
+    stated = limits_of(of, ties=offset != FREE)
+    limits = [count_costs(exact_costs(c).summed_by(data.group, len(points))) for c, _ in stated]
+    sides = rows_between_weights(statement, low, high)
     scaled = _scaled(form.X, reach, offset)
     if scaled is None or ((offset != FREE or statement.margin) and scaled.scale.denominator > 1):
         return None
@@ -136,22 +140,65 @@ def whole_problem(form: ProofForm) -> WholeProblem | None:
         (labels > 0).astype(np.int64),
         counts.counts[:-1].copy(),
         np.array([limit.counts for limit in limits], dtype=np.int64).reshape(len(limits), len(points)),
-        np.array(
-            [floor(Fraction(end) / limit.unit) for limit, (_, end) in zip(limits, statement.limits, strict=True)],
-            dtype=np.int64,
-        ),
+        np.array([floor(end / limit.unit) for limit, (_, end) in zip(limits, stated, strict=True)], dtype=np.int64),
         scaled.scale.numerator if scaled.scale.denominator == 1 else 1,
         ceil(float(reach @ scaled.error)) if statement.margin else 0,
         offset,
         statement.margin,
         most,
         int(counts.counts[-1]),
+        np.array([a for a, _, _ in sides], dtype=np.int64).reshape(len(sides), len(low)),
+        np.array([end for _, end, _ in sides], dtype=np.int64),
     )
     margin = RELATIVE_MARGIN if scaled.error.any() and not statement.margin else Fraction(0)
     return WholeProblem(
         rows, scaled.Q, points, counts.unit, constant, low, high, scaled.scale, scaled.centre,
-        tuple(limit.unit for limit in limits), margin,
+        tuple(limit.unit for limit in limits), tuple(unit for _, _, unit in sides), margin,
     )  # fmt: skip
+
+
+def limits_of(form: ProofForm, *, ties: bool) -> list[tuple[Array, Fraction]]:
+    """The limits over the points of `form.unfolded`, whose coefficients are not negative, with exact ends.
+
+    ties : one more limit for rules that may tie points: of a point whose error helps to keep a limit and its copy with the other label
+        one is wrong, and both are where the rule ties them, which is not allowed. So no more of them are wrong than there are copies.
+    """
+    own, unfolded = form.statement.limits, form.unfolded
+    found = []
+    for (signed, end), (coefficients, _) in zip(own, unfolded.statement.limits, strict=True):
+        negative = signed[np.asarray(signed) < 0].tolist()
+        moved = Fraction(end) - sum((Fraction(value) for value in negative), Fraction(0))
+        found.append((np.asarray(coefficients, dtype=np.float64), moved))
+    copies = len(unfolded.y) - len(form.y)
+    if ties and copies:
+        welcome = (np.array([c for c, _ in own]) < 0).any(axis=0)
+        found.append((np.append(welcome, np.ones(copies)).astype(np.float64), Fraction(copies)))
+    return found
+
+
+def rows_between_weights(statement: Statement, low: Index, high: Index) -> list[tuple[list[int], int, Fraction]]:
+    """(coefficients, end, unit) of each row on no or several weights, in whole numbers of the unit.
+
+    What rounding down takes from a coefficient is at most what the largest weight makes of it, and the end is lowered by that.
+    """
+    found = []
+    for a, end in statement.rows:
+        if np.count_nonzero(a[:-1]) == 1:
+            continue
+        values = [Fraction(value) for value in np.asarray(a[:-1], dtype=np.float64).tolist()]
+        size = sum(
+            (abs(v) * max(abs(p), abs(q)) for v, p, q in zip(values, low.tolist(), high.tolist(), strict=True)),
+            Fraction(0),
+        )
+        common = lcm(*(value.denominator for value in values))
+        unit = max(Fraction(gcd(*(int(value * common) for value in values)) or 1, common), size / 2**SCORE_BITS)
+        whole = [floor(value / unit) for value in values]
+        lost = sum(
+            ((v / unit - k) * max(0, q) for v, k, q in zip(values, whole, high.tolist(), strict=True)), Fraction(0)
+        )
+        least = ceil(Fraction(float(end)) / unit - lost)
+        found.append((whole, max(-LARGEST_LACK, min(LARGEST_LACK, least)), unit))
+    return found
 
 
 @dataclass(frozen=True, eq=False)

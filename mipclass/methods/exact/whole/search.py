@@ -21,7 +21,7 @@ from ....protocol.run import Run
 from ...base import Refusal
 from ..answer import answer, stopper
 from ..form import ProofForm
-from .offsets import best_offset, keeps_limits, least_loss
+from .offsets import best_offset, is_allowed, least_loss
 from .problem import WholeProblem, whole_problem
 
 MOST_BITS = 20
@@ -54,12 +54,11 @@ def refusal_of_whole(form: ProofForm) -> Refusal | None:
     statement = form.statement
     whole = statement.whole
     assert whole is not None
-    if any((np.asarray(c) < 0).any() for c, _ in statement.limits):
+    if statement.intercept and any(a[-1] for a, _ in statement.rows):
         return Refusal(
-            "with whole weights it takes no limit that errors help to keep (RateParity); use solver='highs'."
+            "with whole weights it takes rows on weights alone, and one of these rows is about the offset b; use solver='highs', whose "
+            "bound has no certificate."
         )
-    if any(np.count_nonzero(a[:-1]) != 1 or a[-1] for a, _ in statement.rows):
-        return Refusal("with whole weights it takes rows on single weights only, such as Monotone; use solver='highs'.")
     if max(abs(whole.lower), abs(whole.upper)).bit_length() > MOST_BITS:
         return Refusal(f"it takes whole weights up to {(1 << MOST_BITS) - 1:,}; use solver='highs'.")
     if form.X.shape[1] > MOST_WEIGHTS:
@@ -113,15 +112,15 @@ class WholeSearch:
     # -- rules --------------------------------------------------------------------------------------------------------
 
     def _offer(self, w: Index) -> Fraction | None:
-        """The cost of these weights with their best offset, which become the incumbent if it is less; None if they break the limits, or
+        """The cost of these weights with their best offset, which become the incumbent if it is less; None if they break limits or rows, or
         if predictions in float64 have another cost: such a rule gets points right by rounding alone."""
-        b = best_offset(self.form, self.problem, w)
+        b = best_offset(self.problem, w)
         if b is None:
             return None
         rule = w.astype(np.float64), b
         loss = self.form.exact_loss(*rule)
         counted = self.form.problem.recount({"w": rule[0], "b": np.asarray(b)})
-        if not keeps_limits(self.form, *rule) or abs(counted - float(loss)) > SAME * float(loss):
+        if not is_allowed(self.form, *rule) or abs(counted - float(loss)) > SAME * float(loss):
             return None
         if self.best is None or loss < self.best:
             self.best, self.rule = loss, rule

@@ -6,7 +6,8 @@ Over a box low <= w <= high in which at most `most` weights may differ from zero
 
 A threshold t calls a point positive when its score exceeds t. A positive point can be right only for t <= P_i and a negative one only for
 t >= N_i, where P_i and N_i follow from g_i (`limits_of_threshold`). The bound is the least weight of the points that some t leaves wrong:
-a sort and a sweep, O(n d + n log n). At a single w it is the cost of w with its best offset.
+a sort and a sweep, O(n d + n log n). At a single w it is the cost of w with its best offset. A row a.w >= c closes the boxes over which
+the largest a.w, found like a score, is below c.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from .....arrays import Index
 from .....kernels.decorator import njit
 
 FREE, WHOLE, NONE = range(3)  # the offset: any number, a whole number, zero
-EMPTY = 1 << 62  # bound of a box without a rule that keeps all limits
+EMPTY = 1 << 62  # bound of a box without a rule that keeps all limits and rows
+LARGEST_LACK = 1 << 60  # by how much rows may be broken before more makes no difference
 
 
 class WholeRows(NamedTuple):
@@ -36,6 +38,8 @@ class WholeRows(NamedTuple):
     margin: int  # 0 or 1
     most: int  # weights other than zero, at most
     feature_cost: int  # cost of each, in units
+    sides: Index  # (R, d), rows a.w >= c between weights, in whole numbers
+    side_ends: Index  # (R,), the c
 
 
 @njit(cache=True)
@@ -92,12 +96,30 @@ def limit_of_threshold(score: int, is_positive: bool, rows: WholeRows) -> int:
 
 
 @njit(cache=True)
+def lack_of_rows(rows: WholeRows, low: Index, high: Index, terms: Index) -> int:
+    """By how much each rule of the box breaks the rows between weights at least, summed over the rows; 0 if they may be kept."""
+    R = rows.side_ends.shape[0]
+    if R == 0:
+        return 0
+    reached = np.empty(R, np.int64)
+    best_scores(rows.sides, low, high, rows.most, reached, terms)
+    lack = 0
+    for r in range(R):
+        lack = min(LARGEST_LACK, lack + max(0, min(LARGEST_LACK, rows.side_ends[r] - reached[r])))
+    return lack
+
+
+@njit(cache=True)
 def least_cost(rows: WholeRows, low: Index, high: Index, g: Index, terms: Index) -> int:
-    """What every rule of the box costs at least, in units; EMPTY if none keeps the limits. `g` and `terms` are room."""
+    """What every rule of the box costs at least, in units; EMPTY if none keeps the limits, and more the more the rows between weights are
+    broken, so that descents find rules that keep them. `g` and `terms` are room."""
     n = g.shape[0]
     used, _ = used_and_open(low, high)
     if used > rows.most:
-        return EMPTY
+        return EMPTY + LARGEST_LACK
+    lack = lack_of_rows(rows, low, high, terms)
+    if lack > 0:
+        return EMPTY + lack
     best_scores(rows.signed, low, high, rows.most, g, terms)
     K = rows.at_most.shape[0]
     cost = rows.feature_cost * used
