@@ -21,9 +21,11 @@ from ..version import VERSION
 from .model_commands import demo, export, solve, solvers
 from .options import (
     DataArgument,
+    FeaturesOption,
     FittedFiles,
     FitTimeOption,
     ForOption,
+    IntegerOption,
     JsonOption,
     LabelledData,
     ModelOption,
@@ -146,16 +148,30 @@ def compare(
     *,
     source: LabelledData,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
-    fpr: Annotated[float, typer.Option(help="The false-positive limit of tau-FPL.")] = 0.05,
+    fpr: Annotated[
+        float | None,
+        typer.Option(help="Largest false-positive rate: of the 0-1 loss, and of tau-FPL (0.05 if left out)."),
+    ] = None,
+    max_features: FeaturesOption = None,
+    integer: IntegerOption = False,
     folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
     only: Annotated[list[str] | None, typer.Option(help="A method by name; may be repeated.")] = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds for the bound on the errors of any linear rule.")] = 10.0,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            help="Seconds for the bound on the errors of any linear rule, and for each fit with side constraints."
+        ),
+    ] = 10.0,
     jobs: Annotated[int, typer.Option(help="Folds at a time, through joblib.")] = 1,
     as_json_: JsonOption = False,
 ) -> None:
-    """Compare the package's methods with scikit-learn's under nested cross-validation."""
+    """Compare the package's methods with scikit-learn's under nested cross-validation.
+
+    With --fpr, --max-features or --integer the 0-1 loss under these constraints is compared too.
+    """
     from ..replacing import write_safely
     from .compare import compare as run_compare
+    from .compositions import compositions_for
     from .recommendation import recommend
     from .report import HEADINGS, cells, render
 
@@ -171,7 +187,8 @@ def compare(
         table.labels,
         feature_names=table.feature_names,
         positive=None if table.classes is None else table.classes[1],
-        fpr=fpr,
+        fpr=0.05 if fpr is None else fpr,
+        compositions=compositions_for(fpr, max_features, integer),
         folds=folds,
         only=only,
         time_limit=time_limit,

@@ -2,7 +2,8 @@
 
 Outer folds measure; inner folds, inside each training part, choose hyper-parameters. Every method sees the same folds and
 columns standardised on the training part. Training errors are those of a fit to all rows; next to them stands the proven
-lower bound on the errors of any linear rule.
+lower bound on the errors of any linear rule. Compositions, the 0-1 loss under side constraints, are fitted in the units of the data, as `mipclass fit`
+does, and have bounds of their own.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from ..modelling.data import check_data
 from ..models.zero_one import zero_one
 from ..protocol.result import Result
 from ..solving.driver import solve
+from .compositions import Composition
 
 Grid = Mapping[str, Sequence[Any]]
 INNER_FOLDS = 3
@@ -42,11 +44,13 @@ INNER_FOLDS = 3
 
 @dataclass(frozen=True)
 class Contender:
-    """A method with the grid from which the inner folds choose."""
+    """A method with the grid from which the inner folds choose. `options` make `mipclass fit` take the side constraints of a composition."""
 
     make: Callable[[], Any]
     grid: Grid = field(default_factory=dict)
     ours: bool = True
+    scaled: bool = True
+    options: str = ""
 
 
 def contenders(fpr: float) -> dict[str, Contender]:
@@ -66,9 +70,18 @@ def contenders(fpr: float) -> dict[str, Contender]:
     }
 
 
+def composed(compositions: Sequence[Composition], time_limit: float) -> dict[str, Contender]:
+    """name -> the 0-1 loss under side constraints, each fit proven within the time limit or stopped there."""
+
+    def maker(composition: Composition) -> Callable[[], Any]:
+        return lambda: ZeroOneClassifier(subject_to=composition.constraints, time_limit=time_limit, random_state=0)
+
+    return {c.name: Contender(maker(c), scaled=False, options=c.options) for c in compositions}
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
-    """What was measured of one method."""
+    """What was measured of one method. `options` are those of `mipclass fit` for the same side constraints."""
 
     name: str
     ours: bool
@@ -79,6 +92,21 @@ class Row:
     chosen: tuple[str, ...]
     model: Any
     failure: str = ""
+    options: str = ""
+
+    @property
+    def proof(self) -> Result | None:
+        """The answer whose bound speaks of this row's training errors: that of a 0-1 loss; None for other methods."""
+        method = _last(self.model)
+        return method.result_ if isinstance(method, ZeroOneClassifier) else None
+
+    @property
+    def fewest(self) -> str:
+        """The fewest training errors that rules of this kind can make, as far as that is proven; empty where nothing is known."""
+        proof = self.proof
+        if proof is None or proof.bound is None or proof.bound <= 0 < self.training_errors:
+            return ""
+        return f"{proof.bound:g}, proven" if proof.claim == "proven" else f"at least {proof.bound:g}"
 
     @property
     def most_often_chosen(self) -> str:
@@ -126,7 +154,8 @@ class Comparison:
         for row in self.rows:
             coefficients = getattr(_last(row.model), "coef_", None) if row.model is not None else None
             if coefficients is not None and np.size(coefficients) == self.X.shape[1]:
-                w = np.ravel(coefficients)
+                is_scaled = isinstance(row.model.steps[0][1], StandardScaler)
+                w = np.ravel(coefficients) * (1.0 if is_scaled else self.X.std(axis=0))
                 found[row.name] = w / (float(np.abs(w).max()) or 1.0)
         return found
 
@@ -144,10 +173,12 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     tell: Callable[[str], Any] | None = None,
+    compositions: Sequence[Composition] = (),
 ) -> Comparison:
-    """Run the comparison; `time_limit` is for the search behind the bound, `tell` is called with the name of each step.
+    """Run the comparison; `tell` is called with the name of each step.
 
-    `positive` names the positive class; the larger label in sort order otherwise.
+    `positive` names the positive class; the larger label in sort order otherwise. `compositions` are compared whatever `only` names.
+    `time_limit` is for the search behind the bound, and for each fit of a composition.
     """
     data = check_data(X, y, feature_names=feature_names, pos_label=positive)
     if hasattr(data.X, "toarray"):
@@ -163,6 +194,7 @@ def compare(
         if unknown:
             raise InvalidInputError(f"there is no method {unknown[0]!r}; there are {', '.join(chosen)}.")
         chosen = {name: chosen[name] for name in only}
+    chosen |= composed(compositions, time_limit)
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(data.X, labels))
     rows = []
     for name, contender in chosen.items():
@@ -191,7 +223,9 @@ def _measure(
     except ValueError as err:
         nothing = np.full(len(splits), np.nan)
         seconds = _seconds() - start
-        return Row(name, contender.ours, -1, nothing, nothing, seconds, (), None, failure=str(err))
+        return Row(
+            name, contender.ours, -1, nothing, nothing, seconds, (), None, failure=str(err), options=contender.options
+        )
     errors, rates, chosen = zip(*measured, strict=True)
     return Row(
         name=name,
@@ -202,6 +236,7 @@ def _measure(
         seconds=_seconds() - start,
         chosen=tuple(chosen),
         model=model,
+        options=contender.options,
     )
 
 
@@ -224,8 +259,8 @@ def _fold(
 
 
 def _tuned(contender: Contender, X: Array, y: NDArray[Any]) -> Any:
-    """Scaler and method, hyper-parameters chosen by the inner folds."""
-    pipeline = make_pipeline(StandardScaler(), contender.make())
+    """Scaler, if it takes one, and method, hyper-parameters chosen by the inner folds."""
+    pipeline = make_pipeline(StandardScaler() if contender.scaled else "passthrough", contender.make())
     if not contender.grid:
         return pipeline.fit(X, y)
     step = pipeline.steps[-1][0]

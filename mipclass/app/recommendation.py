@@ -29,8 +29,8 @@ class Recommendation:
         if not self.row.ours:
             return f"scikit-learn's {self.row.name} (most often chosen: {self.row.most_often_chosen or 'its defaults'})"
         name = next((model for words, model in MODELS.items() if self.row.name.startswith(words)), "tau-fpl")
-        limit = f" --fpr {self.row.name.rpartition('= ')[2]}" if name == "tau-fpl" else ""
-        return f"mipclass fit {about} --model {name}{limit} --out model.json"
+        limit = f"--fpr {self.row.name.rpartition('= ')[2]}" if name == "tau-fpl" else self.row.options
+        return f"mipclass fit {about} --model {name} {limit}{' ' if limit else ''}--out model.json"
 
 
 def recommend(comparison: Comparison) -> Recommendation | None:
@@ -53,7 +53,15 @@ def recommend(comparison: Comparison) -> Recommendation | None:
 
 
 def _proof(comparison: Comparison, row: Row) -> str:
-    """What the proven bound on linear rules says of a linear rule's training errors."""
+    """What the proven bound on linear rules says of a linear rule's training errors; that of a composition speaks of its own rules."""
+    if row.options:
+        proven = row.proof is not None and row.proof.claim == "proven"
+        kept = (
+            f" (no rule that keeps {row.options} makes fewer than {row.proof.bound:g})"
+            if row.fewest and row.proof
+            else ""
+        )
+        return f", proven to be the fewest that a rule with {row.options} can make" if proven else kept
     bound = comparison.bound.bound
     if row.name not in comparison.weights() or bound is None or not np.isfinite(bound):
         return ""

@@ -83,7 +83,7 @@ def page(title: str, body: str) -> str:
 def cells(row: Row) -> list[str]:
     """One line of the table, as printed and as written."""
     if row.failure:
-        return [row.name, "failed", "", "", f"{row.seconds:.1f}", row.failure]
+        return [row.name, "failed", "", "", f"{row.seconds:.1f}", row.failure, ""]
     return [
         row.name,
         str(row.training_errors),
@@ -91,10 +91,19 @@ def cells(row: Row) -> list[str]:
         f"{float(row.false_positive_rates.mean()):.1%}",
         f"{row.seconds:.1f}",
         row.most_often_chosen,
+        row.fewest,
     ]
 
 
-HEADINGS = ["method", "training errors", "test error", "false positives", "seconds", "most often chosen"]
+HEADINGS = [
+    "method",
+    "training errors",
+    "test error",
+    "false positives",
+    "seconds",
+    "most often chosen",
+    "fewest possible",
+]
 
 
 def _table(comparison: Comparison) -> str:
@@ -147,9 +156,9 @@ def _bound(comparison: Comparison) -> str:
 
 def _boundaries(comparison: Comparison) -> str:
     """Regions in the plane of the data, or of its two leading directions with the others at their mean."""
-    Z = (comparison.X - comparison.X.mean(axis=0)) / np.where(
-        comparison.X.std(axis=0) > 0, comparison.X.std(axis=0), 1.0
-    )
+    mean, spread = comparison.X.mean(axis=0), comparison.X.std(axis=0)
+    spread[spread == 0] = 1.0
+    Z = (comparison.X - mean) / spread
     if comparison.X.shape[1] < 2:
         return ""
     _, _, directions = np.linalg.svd(Z, full_matrices=False)
@@ -160,7 +169,7 @@ def _boundaries(comparison: Comparison) -> str:
         if row.model is None:
             continue
         figure, axes = _axes(4.2, 3.4)
-        seen = _InPlane(row.model.steps[-1][1], plane, row.model.predict(comparison.X))
+        seen = _InPlane(row.model, (plane * spread, mean), row.model.predict(comparison.X))
         DecisionRegionDisplay.from_estimator(
             seen, Z @ plane.T, comparison.y, ax=axes, grid_resolution=REGION_RESOLUTION, names=names
         )
@@ -199,12 +208,13 @@ def _key(comparison: Comparison) -> str:
 class _InPlane:
     """A classifier seen through a plane: regions with the other directions at the mean, points as truly predicted."""
 
-    def __init__(self, model: Any, plane: Any, predicted: Any) -> None:
+    def __init__(self, model: Any, plane: tuple[Any, Any], predicted: Any) -> None:
         self.model, self.plane, self.predicted, self.classes_ = model, plane, predicted, model.classes_
 
     def decision_function(self, points: Any) -> Any:
-        """Scores of points of the plane."""
-        return self.model.decision_function(points @ self.plane)
+        """Scores of points of the plane, which is given by its directions and its origin in the units of the data."""
+        directions, origin = self.plane
+        return self.model.decision_function(points @ directions + origin)
 
     def predict(self, points: Any) -> Any:
         """The labels predicted from all features, whatever the points of the plane."""

@@ -318,9 +318,24 @@ def test_the_positive_class_can_be_named(mipclass: Call, table: Path, tmp_path: 
     unknown = mipclass("fit", table, "--target", "state", "--positive", "sick")
     assert (unknown.returncode, "the labels are ill, well" in unknown.stderr) == (1, True)
     compared = mipclass(
-        "compare", table, "--target", "state", "--positive", "ill", "--folds", 2, "--only", "linear SVM", "--json"
+        "compare",
+        table,
+        "--target",
+        "state",
+        "--positive",
+        "ill",
+        "--folds",
+        2,
+        "--only",
+        "linear SVM",
+        "--fpr",
+        0,
+        "--json",
     )
-    assert json.loads(compared.stdout)["positive"] == "ill"
+    answer = json.loads(compared.stdout)
+    assert answer["positive"] == "ill"
+    assert [row["method"] for row in answer["rows"]] == ["linear SVM", "0-1 loss, FPR <= 0"]
+    assert answer["rows"][1]["fewest possible"] == f"{objective:g}, proven"
 
 
 def test_text_columns_become_zeros_and_ones_on_request(mipclass: Call, tmp_path: Path) -> None:

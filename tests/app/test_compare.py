@@ -15,9 +15,13 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from mipclass import solve
 from mipclass.app.compare import Comparison, compare, contenders
+from mipclass.app.compositions import compositions_for
+from mipclass.app.recommendation import recommend
 from mipclass.app.report import cells, render
 from mipclass.errors import InvalidInputError
+from mipclass.models import zero_one
 
 pytestmark = pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
@@ -92,6 +96,43 @@ def test_a_failing_method_is_a_row_and_not_the_end() -> None:
     X, y, _ = iris()
     found = compare(X[:, :1] * 0, y, folds=2, only=["logistic regression", "0-1 loss"], time_limit=5)
     assert len(found.rows) == 2
+
+
+def test_compositions_are_rows_with_bounds_of_their_own() -> None:
+    X, y, names = iris()
+    asked = compositions_for(0.0, 1, True)
+    found = compare(X, y, feature_names=names, folds=2, only=["logistic regression"], compositions=asked, time_limit=60)
+    rows = {row.name: row for row in found.rows}
+    assert list(rows) == [
+        "logistic regression",
+        "0-1 loss, FPR <= 0",
+        "0-1 loss, 1 feature",
+        "0-1 loss, whole weights",
+        "0-1 loss, FPR <= 0, 1 feature, whole weights",
+    ]
+    for composition in asked:
+        row = rows[composition.name]
+        alone = solve(zero_one(X, y, subject_to=composition.constraints), "exact")
+        assert row.training_errors == alone.objective == alone.bound
+        assert row.fewest == f"{alone.bound:g}, proven"
+        assert cells(row)[-1] == row.fewest
+    assert rows["logistic regression"].fewest == ""
+    together = rows[asked[-1].name]
+    w = np.ravel(together.model.steps[-1][1].coef_)
+    assert np.count_nonzero(w) == 1
+    assert (w == np.round(w)).all()  # in the units of the data, not of standardised columns
+    assert "whole weights" in render(found, "Iris")
+
+
+def test_the_recommendation_may_name_a_composition() -> None:
+    X, y, names = iris()
+    asked = compositions_for(None, 1, True)
+    found = compare(X, y, feature_names=names, folds=2, only=[], compositions=asked, time_limit=60)
+    advice = recommend(found)
+    assert advice is not None
+    options = next(c.options for c in asked if c.name == advice.row.name)
+    assert advice.command("iris.csv") == f"mipclass fit iris.csv --model zero-one {options} --out model.json"
+    assert f"proven to be the fewest that a rule with {options} can make" in advice.text
 
 
 def test_bad_calls() -> None:
