@@ -17,7 +17,8 @@ import numpy as np
 
 from .arithmetic import Rejected, field, least_sum, rational
 from .patience import UnfinishedError, look, until
-from .problem import ExactProblem, check_rows, merged_costs, read_data, unfolded, without_choice
+from .points.merged import check_rows, merged_costs
+from .problem import ExactProblem, read_data, unfolded, without_choice
 from .scope import Scope, read_scope, scope_in_words
 from .wording import HARD_MARGIN, MAXIMUM_MARGIN, RAMP, AboutProblem, about
 
@@ -253,7 +254,7 @@ def _proven(lower: Any, kind: Any, problem: ExactProblem, scope: Scope) -> tuple
             raise Rejected("lower", 'a box proof says nothing about limits on errors; prices do (kind "priced")')
         cone = read_cone(lower, problem)
         rows = check_rows(lower, problem, may_repeat=True)
-        vectors = [*(problem.signed_row(i) for i in rows.points), *cone.rows]
+        vectors = problem.signed_rows(rows.points, cone.rows)
         weights = [*rows.weights, *row_weights(lower, cone)]
         inside = cone.behind(len(rows.points))
         whole, nodes = check_box(field(lower, "proof", "lower"), vectors, weights, scope, "box tree", inside)

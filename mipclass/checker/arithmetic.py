@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from typing import Any
 
@@ -19,6 +20,13 @@ from .patience import look
 
 MOST_SUMS = 1 << 16
 """Sums of one half, at most; with more, a bound is not rounded up."""
+
+
+NUMBERS_A_LOOK = 1 << 10
+"""Numbers of a list between two looks at the clock: about a millisecond."""
+
+MOST_KEPT = 1 << 12
+"""Numbers that are remembered as one object each."""
 
 
 class Rejected(Exception):
@@ -43,12 +51,42 @@ def whole(value: Any, place: str) -> int:
     return value
 
 
+@lru_cache(maxsize=MOST_KEPT)
+def _one_object(numerator: int, denominator: int) -> Fraction:
+    return Fraction(numerator, denominator)
+
+
+@lru_cache(maxsize=MOST_KEPT, typed=True)
+def exact(value: Any) -> Fraction:
+    """A fraction from "p/q", a hexadecimal float, or a number. Equal ones are one object as a rule, so that long lists of few different
+    values are compared and added up quickly (`tally`)."""
+    if isinstance(value, str) and "0x" in value:
+        value = float.fromhex(value)
+    return _one_object(*Fraction(value).as_integer_ratio())
+
+
+ONE = exact(1)
+
+
+def tally(values: Iterable[Fraction]) -> list[tuple[Fraction, int]]:
+    """Each different object among the values and how often it is there; equal values may be several objects."""
+    objects = list(values)
+    times = Counter(map(id, objects))
+    return [(value, times[key]) for key, value in {id(value): value for value in objects}.items()]
+
+
+def nearest_float(value: Fraction) -> float:
+    """The nearest float64; 0 for what is beyond them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return 0.0
+
+
 def rational(text: Any, place: str) -> Fraction:
     """A fraction from "p/q", a whole number or a hexadecimal float."""
     try:
-        if isinstance(text, str) and "0x" in text:
-            return Fraction(float.fromhex(text))
-        return Fraction(text)
+        return exact(text)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError) as err:
         raise Rejected(place, f"expected a number, got {text!r}") from err
 
@@ -58,8 +96,9 @@ def rationals(values: Any, length: int, place: str) -> list[Fraction]:
     if not isinstance(values, list) or len(values) != length:
         raise Rejected(place, f"expected a list of {length} numbers")
     found = []
-    for value in values:
-        look()
+    for number, value in enumerate(values):
+        if number % NUMBERS_A_LOOK == 0:
+            look()
         found.append(rational(value, place))
     return found
 
@@ -68,7 +107,10 @@ def whole_list(values: Any, place: str) -> list[int]:
     """A list of whole numbers; Rejected otherwise."""
     if not isinstance(values, list):
         raise Rejected(place, "expected a list of whole numbers")
-    return [whole(value, place) for value in values]
+    for value in values:
+        if type(value) is not int:
+            whole(value, place)
+    return list(values)
 
 
 def unpack(text: Any, kind: str, place: str) -> NDArray[Any]:

@@ -13,15 +13,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from .arithmetic import Rejected, exact_rank, field, integer_rows, rational, rationals, whole, whole_list
+from .arithmetic import Rejected, field, whole, whole_list
 from .cone import EVERY_RULE, Cone
 from .iis import check_cover
-from .patience import look
+from .points.images import check_reach, rounded_images
+from .points.vectors import Vectors
 from .scope import Scope
 from .tree.pieces import check_pieces
 from .tree.stream import REASONS, stream
@@ -29,13 +29,8 @@ from .tree.stream import REASONS, stream
 LARGEST = 2**62
 """Weights and bounds below this add up in 64 bits."""
 
-MOST_COLUMNS = 16
-"""Dimensions of a box, at most: the kernel's sums stay inside 64 bits up to here (see `box_kernel`)."""
-
 MOST_NESTED = 16
 """Lemmas inside lemmas: each lies in a smaller space, and the largest has MOST_COLUMNS dimensions."""
-
-Vectors = Sequence[Sequence[Fraction]]
 
 
 def check_box(
@@ -60,7 +55,8 @@ def check_box(
         raise Rejected(place, f"its bound or its weights are too large, or it is nested deeper than {MOST_NESTED}")
     if cone.rows and "inverse" in proof:
         raise Rejected(place, "beside rows on (w, b), which have no margin, the map must reach every rule exactly")
-    points, half_errors = round_rows(mapped(proof, rows, scope, place), kernel.POINT_BITS, place)
+    check_reach(proof, rows, scope, place)
+    points, half_errors = rounded_images(proof, rows, kernel.POINT_BITS, place)
     lemmas, nodes = check_lemmas(proof, rows, weights, scope, place, cone, nested)
     cloud = kernel.Cloud(points, half_errors, np.array(weights, dtype=np.int64))
     if "pieces" in proof:
@@ -69,50 +65,6 @@ def check_box(
     if code != kernel.OK:
         raise Rejected(f"{place}, node {node}", REASONS[code].format(bound=bound))
     return bound, nodes + int(node)
-
-
-def mapped(proof: Any, rows: Vectors, scope: Scope, place: str, *, reaches_all: bool = True) -> list[list[int]]:
-    """The rows times the map M, as integers up to one factor; Rejected unless every rule of the scope has its V (`reaches_all`)."""
-    width = len(rows[0]) if rows else 0
-    columns = whole(field(proof, "columns", place), place)
-    entries = field(proof, "map", place)
-    if not 1 <= columns <= MOST_COLUMNS or not isinstance(entries, list) or len(entries) != width * columns:
-        raise Rejected(place, f"the map must have {width} rows and 1 to {MOST_COLUMNS} columns")
-    flat = [rational(value, f"{place}, map") for value in entries]
-    # A last row of one entry, 1, becomes the common factor of the others.
-    *M, [m_factor] = integer_rows([*(flat[k * columns : (k + 1) * columns] for k in range(width)), [Fraction(1)]])
-    *Z, [z_factor] = integer_rows([*rows, [Fraction(1)]])
-    across = list(zip(*M, strict=True))
-    images = []
-    for row in Z:
-        look()
-        images.append([sum(z * m for z, m in zip(row, column, strict=True)) for column in across])
-    if not reaches_all:
-        return images
-    if "inverse" in proof:
-        _check_inverse(proof["inverse"], Z, images, m_factor, [z_factor * room for room in scope.allowances], place)
-        return images
-    if exact_rank(images) != columns:
-        raise Rejected(place, f"the map's image of the rows does not have rank {columns}")
-    if columns < width and exact_rank(Z) != columns:
-        raise Rejected(place, f"the rows do not have rank {columns}, so the map misses rules")
-    return images
-
-
-def _check_inverse(
-    entries: Any, Z: list[list[int]], images: list[list[int]], factor: int, room: list[Fraction], place: str
-) -> None:
-    """Rejected unless the matrix L of the entries has |Z - images L / factor|_ij <= room_j."""
-    columns, width = len(images[0]), len(Z[0])
-    flat = rationals(entries, columns * width, f"{place}, inverse")
-    *L, [l_factor] = integer_rows([*(flat[k * width : (k + 1) * width] for k in range(columns)), [Fraction(1)]])
-    across = list(zip(*L, strict=True))
-    both = factor * l_factor
-    limits = [both * value for value in room]
-    for i, (row, image) in enumerate(zip(Z, images, strict=True)):
-        for j, (value, column) in enumerate(zip(row, across, strict=True)):
-            if abs(both * value - sum(q * entry for q, entry in zip(image, column, strict=True))) > limits[j]:
-                raise Rejected(place, f"the map loses more of row {i}, coordinate {j}, than the relative margin allows")
 
 
 def check_lemmas(
@@ -139,7 +91,7 @@ def check_lemmas(
         kind = field(lemma, "kind", where)
         if kind not in ("box", "iis"):
             raise Rejected(where, f"lemmas of kind {kind!r} are not known to this checker")
-        own_rows, own_weights = [rows[i] for i in chosen], [weights[i] for i in chosen]
+        own_rows, own_weights = rows.among(chosen), [weights[i] for i in chosen]
         if kind == "box":
             value, more = check_box(lemma, own_rows, own_weights, scope, where, cone.among(chosen), nested + 1)
         elif cone.places & set(chosen):
@@ -153,19 +105,3 @@ def check_lemmas(
         starts.append(len(members))
         values.append(value)
     return Lemmas(*(np.array(part, dtype=np.int64) for part in (starts, members, values))), nodes
-
-
-def round_rows(images: list[list[int]], bits: int, place: str) -> tuple[Any, Any]:
-    """Each row scaled to largest entry 2^bits and rounded to the nearest whole number (half up), and whether that lost anything."""
-    points = np.zeros((len(images), len(images[0])), np.int64)
-    lost = np.zeros(len(images), np.int64)
-    for i, row in enumerate(images):
-        look()
-        top = max(map(abs, row))
-        if top == 0:
-            raise Rejected(place, f"the map sends row {i} to zero")
-        for k, value in enumerate(row):
-            exact = Fraction(value * 2**bits, top)
-            points[i, k] = (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
-            lost[i] |= points[i, k] != exact
-    return points, lost

@@ -23,7 +23,8 @@ import numpy as np
 from .arithmetic import Rejected, field, integer_rows, least_sum, unpack, unpack_hex, whole
 from .cone import EVERY_RULE, Cone
 from .patience import look
-from .problem import ExactProblem, ProofRows, Row, check_rows
+from .points.merged import ProofRows, check_rows
+from .problem import ExactProblem, Row
 from .scope import Scope
 
 
@@ -32,7 +33,7 @@ def check_iis(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Fraction
     rows = check_rows(lower, problem)
     # One factor for all vectors (side rows included) keeps the sums to be checked proportional.
     sides = [a if problem.intercept else a[:-1] for a, _ in problem.rows]
-    *vectors, room = integer_rows([*(problem.signed_row(i) for i in rows.points), *sides, scope.allowances])
+    *vectors, room = integer_rows([*problem.signed_rows(rows.points, sides), scope.allowances])
     ends = [end for _, end in problem.rows]
     members = _check_supports(lower, vectors, ends, room, margin=bool(problem.margin), within="")
     bound, nodes = _check_tree(lower, rows.weights, members, merged_limits(problem, rows), within="")

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, field, rationals, whole_list
-from .box import mapped, round_rows
 from .cone import Cone
 from .iis import check_cover, merged_limits
 from .patience import look
-from .problem import ExactProblem, ProofRows, Row, check_rows
+from .points.images import rounded_images
+from .points.merged import ProofRows, check_rows
+from .problem import ExactProblem, Row
 from .scope import Scope
 
 GRID_BITS = 20
@@ -70,8 +71,8 @@ def read_joint(content: Any, lower: Any, problem: ExactProblem, scope: Scope, co
 
     place = "joint"
     rows = check_rows(content, problem)
-    vectors = [problem.signed_row(i) for i in rows.points]
-    points, half_errors = round_rows(mapped(lower, vectors, scope, place, reaches_all=False), kernel.POINT_BITS, place)
+    vectors = problem.signed_rows(rows.points)
+    points, half_errors = rounded_images(lower, vectors, kernel.POINT_BITS, place)
     limits = merged_limits(problem, rows)
     items = field(content, "lemmas", place)
     if not isinstance(items, list):

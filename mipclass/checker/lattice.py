@@ -24,7 +24,8 @@ import numpy as np
 
 from .arithmetic import Rejected, field, rational, unpack, whole
 from .patience import look
-from .problem import ExactProblem, ProofRows, Row, check_rows, unfolded
+from .points.merged import ProofRows, check_rows
+from .problem import ExactProblem, Row, unfolded
 from .scope import Scope
 
 LARGEST = 2**61
@@ -83,7 +84,7 @@ def check_lattice(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
 def _ranges(problem: ExactProblem) -> tuple[list[int], list[int]]:
     """The range of each weight, from the range of all and from rows about it alone."""
     assert problem.whole is not None
-    d = len(problem.X[0])
+    d = problem.X.width
     low, high = [problem.whole[0]] * d, [problem.whole[1]] * d
     if max(abs(problem.whole[0]), abs(problem.whole[1])).bit_length() > MOST_BITS:
         raise Rejected("problem, whole", f"weights have at most {MOST_BITS} binary digits here")
@@ -100,7 +101,7 @@ def _ranges(problem: ExactProblem) -> tuple[list[int], list[int]]:
 
 def _rows_on_weights(problem: ExactProblem) -> list[Row]:
     """The rows on weights alone. Those on an offset that is there are left out, which can only weaken a bound."""
-    d = len(problem.X[0])
+    d = problem.X.width
     return [(a[:d], end) for a, end in problem.rows if not problem.intercept or not a[d]]
 
 

@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Rejected, field, unpack, whole
-from .box import LARGEST, check_lemmas, mapped, round_rows
+from .box import LARGEST, check_lemmas
 from .cone import Cone, read_cone, row_weights
 from .joint import read_joint
+from .points.images import check_reach, rounded_images
+from .points.merged import check_rows
+from .points.vectors import Vectors
 from .priced import counts_objective, plain_problem, shift
-from .problem import ExactProblem, check_rows
+from .problem import ExactProblem
 from .scope import Scope
 from .tree.stream import REASONS, stream
 
@@ -44,8 +47,8 @@ def check_limited(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
     from . import box_kernel as kernel
 
     cone = read_cone(lower, problem)
-    every = [*([*point, Fraction(1)] for point in problem.X), *cone.rows]
-    mapped(lower, every, scope, "lower")  # every rule has its coordinates V
+    every = np.hstack([problem.X.values, np.ones((problem.n, 1))])
+    check_reach(lower, Vectors(every, cone.rows), scope, "lower")  # every rule has its coordinates V
     contents, parts = field(lower, "losses", "lower"), field(lower, "parts", "lower")
     if not isinstance(contents, list) or not isinstance(parts, list) or not contents or not parts:
         raise Rejected("lower", "losses and parts must be lists, and there must be a loss and a part")
@@ -104,10 +107,9 @@ def _read_loss(
     weights = [*rows.weights, *row_weights(content, cone)]
     if not rows.points or sum(weights) >= LARGEST:
         raise Rejected(place, "it has no points, or their weights are too large")
-    vectors = [*(plain.signed_row(i) for i in rows.points), *cone.rows]
+    vectors = plain.signed_rows(rows.points, cone.rows)
     shared = {"columns": field(lower, "columns", "lower"), "map": field(lower, "map", "lower")}
-    images = mapped(shared, vectors, scope, place, reaches_all=False)
-    points, half_errors = round_rows(images, kernel.POINT_BITS, place)
+    points, half_errors = rounded_images(shared, vectors, kernel.POINT_BITS, place)
     lemmas, nodes = check_lemmas(content, vectors, weights, scope, place, cone.behind(len(rows.points)))
     cloud = kernel.Cloud(points, half_errors, np.array(weights, dtype=np.int64))
     constant = rows.constant - shift(content, problem)

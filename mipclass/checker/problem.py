@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as entry
 from fractions import Fraction
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from .arithmetic import Rejected, field, rational, rationals, whole, whole_list
+from .arithmetic import ONE, Rejected, field, nearest_float, rational, rationals, tally, whole
 from .patience import look
+from .points.vectors import Vectors, products, steps
 
 Row = tuple[list[Fraction], Fraction]
 """Coefficients and the end of a limit (at most) or of a side row (at least)."""
@@ -56,7 +59,7 @@ class StatedProblem:
 class ExactProblem(StatedProblem):
     """A stated problem about points X with labels y = -1 or +1."""
 
-    X: list[list[Fraction]]
+    X: Vectors
     y: list[int]
 
     @property
@@ -64,10 +67,11 @@ class ExactProblem(StatedProblem):
         """The number of points."""
         return len(self.y)
 
-    def signed_row(self, i: int) -> list[Fraction]:
-        """y_i (x_i, 1), without the 1 when there is no offset."""
-        row = [self.y[i] * value for value in self.X[i]]
-        return [*row, Fraction(self.y[i])] if self.intercept else row
+    def signed_rows(self, points: list[int], behind: Sequence[Sequence[Fraction]] = ()) -> Vectors:
+        """y_i (x_i, 1) of some points, without the 1 when there is no offset, and rows `behind` them."""
+        signs = np.array([self.y[i] for i in points], dtype=np.float64)[:, None]
+        rows = self.X.values[np.array(points, dtype=np.intp)] * signs
+        return Vectors(np.hstack([rows, signs]) if self.intercept else rows, behind)
 
 
 def read_data(content: Any, X: Any, y: Any) -> tuple[Any, Any]:
@@ -103,8 +107,8 @@ def read_statement(content: Any, n: int, d: int) -> StatedProblem:
     margin = whole(field(statement, "margin", "problem"), "problem")
     if margin not in (0, 1):
         raise Rejected("problem", f"the margin must be 0 or 1, got {margin}")
-    exact_costs = [Fraction(1)] * n if costs is None else rationals(costs, n, "problem, costs")
-    if any(cost < 0 for cost in exact_costs):
+    exact_costs = [ONE] * n if costs is None else rationals(costs, n, "problem, costs")
+    if any(cost < 0 for cost, _ in tally(exact_costs)):
         raise Rejected("problem, costs", "a cost is negative")
     limits = _read_rows(statement, "limits", n, "at_most")
     rows = _read_rows(statement, "rows", d + 1, "at_least")
@@ -140,18 +144,14 @@ def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
     """The problem stated in the certificate about these data, whose hash must agree."""
     matrix, signs = read_data(content, X, y)
     stated = read_statement(content, *matrix.shape)
-    points = []
-    for row in matrix.tolist():
-        look()
-        points.append([Fraction(value) for value in row])
     return ExactProblem(
         stated.costs,
         stated.margin,
         stated.intercept,
         stated.limits,
         stated.rows,
-        points,
-        [int(sign) for sign in signs],
+        Vectors(matrix),
+        signs.tolist(),
         max_features=stated.max_features,
         feature_cost=stated.feature_cost,
         whole=stated.whole,
@@ -171,19 +171,13 @@ def _signs(y: Any, positive: Any) -> Any:
 
 def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
     """The exact loss of the certificate's rule, which must equal the claim and keep every constraint."""
-    d = len(problem.X[0]) if problem.X else 0
+    d = problem.X.width
     w = rationals(field(upper, "w", "upper"), d, "upper, w")
     b = rational(field(upper, "b", "upper"), "upper, b")
     if not problem.intercept and b != 0:
         raise Rejected("upper", "the rule has an offset although the problem has none")
     _check_whole(w, b, problem)
-    wrong, welcome = [], problem.welcome
-    for i in range(problem.n):
-        look()
-        margin = problem.y[i] * (sum((v * x for v, x in zip(w, problem.X[i], strict=True) if v), Fraction(0)) + b)
-        if margin == 0 and i in welcome:
-            raise Rejected("upper", f"the rule ties point {i}, whose error would help to keep a limit")
-        wrong.append(margin < 1 if problem.margin else margin <= 0)
+    wrong = _wrong_points(w, b, problem)
     for number, (coefficients, at_least) in enumerate(problem.rows):
         value = sum((c * v for c, v in zip(coefficients, [*w, b], strict=True)), Fraction(0))
         if value < at_least:
@@ -195,11 +189,34 @@ def check_rule(upper: Any, problem: ExactProblem) -> Fraction:
     used = sum(weight != 0 for weight in w)
     if problem.max_features is not None and used > problem.max_features:
         raise Rejected("upper", f"the rule uses {used} features, the problem allows {problem.max_features}")
-    loss = sum((c for c, bad in zip(problem.costs, wrong, strict=True) if bad), problem.feature_cost * used)
+    paid = tally(compress(problem.costs, wrong))
+    loss = sum((times * cost for cost, times in paid), problem.feature_cost * used)
     claimed = rational(field(upper, "loss", "upper"), "upper, loss")
     if loss != claimed:
         raise Rejected("upper", f"the rule's exact loss is {loss}, the certificate says {claimed}")
     return loss
+
+
+def _wrong_points(w: list[Fraction], b: Fraction, problem: ExactProblem) -> list[bool]:
+    """Which points the rule gets wrong; Rejected when it ties one whose error would help to keep a limit."""
+    level, welcome = problem.margin, problem.welcome
+    signs, values = np.array(problem.y, dtype=np.float64), problem.X.values
+    wrong, is_sure = np.zeros(problem.n, np.bool_), np.zeros(problem.n, np.bool_)
+    rule = np.array([nearest_float(value) for value in (*w, b - level, b + level)])
+    if all(Fraction(float(x)) == value for x, value in zip(rule, (*w, b - level, b + level), strict=True)):
+        for part in steps(problem.n):
+            # Right is y (w.x + b) > 0, or >= 1 with a margin, which is y (w.x + b - y) >= 0.
+            ends = np.where(signs[part] > 0, rule[-2], rule[-1])[:, None]
+            scores, doubt = products(np.hstack([values[part], ends]), np.append(rule[:-2], 1.0)[:, None])
+            wrong[part] = signs[part] * scores[:, 0] < 0
+            is_sure[part] = np.abs(scores[:, 0]) > doubt[:, 0]
+    for i in np.flatnonzero(~is_sure).tolist():
+        look()
+        margin = problem.y[i] * (sum((v * x for v, x in zip(w, problem.X[i], strict=True) if v), Fraction(0)) + b)
+        if margin == 0 and i in welcome:
+            raise Rejected("upper", f"the rule ties point {i}, whose error would help to keep a limit")
+        wrong[i] = margin < 1 if problem.margin else margin <= 0
+    return wrong.tolist()
 
 
 def _check_whole(w: list[Fraction], b: Fraction, problem: ExactProblem) -> None:
@@ -236,7 +253,7 @@ def unfolded(problem: ExactProblem) -> ExactProblem:
         problem,
         costs=problem.costs + [Fraction(0)] * len(welcome),
         limits=limits,
-        X=problem.X + [problem.X[i] for i in welcome],
+        X=Vectors(np.concatenate([problem.X.values, problem.X.values[welcome]])),
         y=problem.y + [-problem.y[i] for i in welcome],
     )
 
@@ -244,65 +261,3 @@ def unfolded(problem: ExactProblem) -> ExactProblem:
 def without_choice(problem: ExactProblem) -> ExactProblem:
     """The problem with all features for nothing and with real weights: its bounds hold for the problem."""
     return replace(problem, max_features=None, feature_cost=Fraction(0), whole=None)
-
-
-def merged_costs(problem: ExactProblem) -> list[Fraction]:
-    """The costs of the distinct points, and of the features: equal points of equal labels are wrong together."""
-    total: dict[tuple[Any, ...], Fraction] = {}
-    for label, point, cost in zip(problem.y, problem.X, problem.costs, strict=True):
-        look()
-        key = (label, *point)
-        total[key] = total.get(key, Fraction(0)) + cost
-    return [*total.values(), *([problem.feature_cost] * len(problem.X[0]) if problem.feature_cost else [])]
-
-
-@dataclass(frozen=True)
-class ProofRows:
-    """Distinct points that stand for the data in a proof.
-
-    Every loss is at least `constant + unit * sum_r weights_r [row r wrong]`.
-    """
-
-    points: list[int]
-    weights: list[int]
-    unit: Fraction
-    constant: Fraction
-
-
-def check_rows(lower: Any, problem: ExactProblem, *, may_repeat: bool = False) -> ProofRows:
-    """Merge equal points, cancel opposite ones where the certificate's constant counts them, and hold its weights against it.
-
-    Equal points with equal labels are wrong together, so their costs add. Of equal points with opposite labels at least one kind is
-    wrong: min of the two masses is paid by every rule, and what is left on the heavier side can be avoided.
-    may_repeat : several rows may stand for the same points, whose costs their weights share. Where rows carry more than a weight (the
-        coefficients of limits), each point must have one row.
-    """
-    mass: dict[tuple[Fraction, ...], dict[int, Fraction]] = {}
-    for i in range(problem.n):
-        look()
-        sides = mass.setdefault(tuple(problem.X[i]), {1: Fraction(0), -1: Fraction(0)})
-        sides[problem.y[i]] += problem.costs[i]
-    constant = rational(field(lower, "constant", "lower"), "lower, constant")
-    common = {point: min(sides.values()) if constant else Fraction(0) for point, sides in mass.items()}
-    if constant > sum(common.values(), Fraction(0)):
-        raise Rejected("lower, constant", "it is more than opposite twins cost")
-    unit = rational(field(lower, "unit", "lower"), "lower, unit")
-    if unit <= 0:
-        raise Rejected("lower, unit", "it must be positive")
-    points = whole_list(field(lower, "points", "lower"), "lower, points")
-    weights = whole_list(field(lower, "weights", "lower"), "lower, weights")
-    if len(weights) != len(points):
-        raise Rejected("lower, weights", f"there are {len(weights)} for {len(points)} points")
-    taken: dict[tuple[tuple[Fraction, ...], int], Fraction] = {}
-    for row, (i, weight) in enumerate(zip(points, weights, strict=True)):
-        look()
-        if not 0 <= i < problem.n:
-            raise Rejected(f"lower, point {row}", f"the data have no point {i}")
-        point = tuple(problem.X[i])
-        kind = (point, problem.y[i])
-        if kind in taken and not may_repeat:
-            raise Rejected(f"lower, point {row}", "it stands for a point that another one stands for already")
-        taken[kind] = taken.get(kind, Fraction(0)) + weight * unit
-        if weight < 0 or taken[kind] > mass[point][problem.y[i]] - common[point]:
-            raise Rejected(f"lower, weight {row}", "it is negative or more than its points cost")
-    return ProofRows(points, weights, unit, constant)

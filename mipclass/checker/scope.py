@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from .arithmetic import Rejected, rational
 from .problem import ExactProblem
 
@@ -43,7 +45,7 @@ def read_scope(lower: Any, problem: ExactProblem) -> Scope:
     margin = relative_margin(lower)
     if margin and problem.margin:
         raise Rejected("lower, relative_margin", "the scale-free loss alone has one; this problem has a margin of 1")
-    scales = [max(map(abs, column)) for column in zip(*problem.X, strict=True)]
+    scales = [Fraction(float(scale)) for scale in np.abs(problem.X.values).max(axis=0, initial=0.0)]
     return Scope(margin, [*scales, Fraction(1)] if problem.intercept else scales)
 
 

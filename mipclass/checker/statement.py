@@ -22,7 +22,7 @@ from ..models.penalties import L0, L2
 from ..models.ramp import Ramp
 from ..models.rules import Linear
 from ..models.zero_one_loss import ZeroOne
-from .arithmetic import Rejected, field, rational, rationals
+from .arithmetic import NUMBERS_A_LOOK, Rejected, exact, field, rational, rationals
 from .patience import look
 from .problem import Row, StatedProblem, read_statement
 from .wording import differences
@@ -154,11 +154,12 @@ def _intercept(model: Model) -> bool:
 
 
 def _exact(values: Any) -> list[Fraction]:
-    exact = []
-    for value in np.ravel(values):
-        look()
-        exact.append(Fraction(float(value)))
-    return exact
+    found = []
+    for number, value in enumerate(np.ravel(values).tolist()):
+        if number % NUMBERS_A_LOOK == 0:
+            look()
+        found.append(exact(float(value)))
+    return found
 
 
 def _one_sided(block: Rows, d: int) -> Iterator[Row]:

@@ -14,7 +14,9 @@ from typing import Any
 
 from .arithmetic import Rejected, field, least_sum, rational, whole_list
 from .patience import look
-from .problem import ExactProblem, merged_costs
+from .points.merged import merged_costs
+from .points.vectors import Vectors
+from .problem import ExactProblem
 from .scope import Scope
 
 Prove = Callable[[Any, ExactProblem, Scope], tuple[Fraction, int]]
@@ -27,7 +29,7 @@ def check_supports(lower: Any, problem: ExactProblem, scope: Scope, prove: Prove
     contents = field(lower, "proofs", "lower")
     if not isinstance(contents, list):
         raise Rejected("lower, proofs", "expected a list")
-    d = len(problem.X[0]) if problem.X else 0
+    d = problem.X.width
     sets, nodes = [], 0
     most_costly = sum(problem.costs, Fraction(0))
     for number, content in enumerate(contents):
@@ -66,16 +68,19 @@ def _bound_of(content: Any, problem: ExactProblem, scope: Scope, prove: Prove) -
 
 def on_features(problem: ExactProblem, features: list[int]) -> ExactProblem:
     """The problem over some features, all of which cost nothing; rows that say nothing about their weights or the offset are left out."""
-    points = []
-    for point in problem.X:
-        look()
-        points.append([point[j] for j in features])
     rows = [([row[j] for j in features] + row[-1:], end) for row, end in problem.rows]
     kept = [(row, end) for row, end in rows if any(row)]
     for row, end in rows:
         if not any(row) and end > 0:
             raise Rejected("rows", "a row cannot hold for weights of zero; proofs by sets of features do not cover it")
-    return replace(problem, X=points, rows=kept, max_features=None, feature_cost=Fraction(0), whole=None)
+    return replace(
+        problem,
+        X=Vectors(problem.X.values[:, features]),
+        rows=kept,
+        max_features=None,
+        feature_cost=Fraction(0),
+        whole=None,
+    )
 
 
 def _scope_of(scope: Scope, features: list[int], d: int) -> Scope:

@@ -28,7 +28,7 @@ from .iis.cover import CoverData
 from .iis.proof import CoverBound, cover_proof
 from .iis.tree import IISSearch
 from .prices import RulePool
-from .rational import StoppedError, exact_product, round_rows, rounded_up
+from .rational import StoppedError, rounded_product, rounded_up
 
 FEW = 20
 """Points of a joint lemma, at most: more take branch and cut too long."""
@@ -59,7 +59,7 @@ class JointLemmas:
     def __init__(self, pool: RulePool, M: Array) -> None:
         """M : the map W = M V over all features."""
         self._pool, self._cover = pool, pool.cover
-        self._Q, err = round_rows(exact_product(self._cover.Z, M), QBITS)
+        self._Q, err = rounded_product(self._cover.Z, M, QBITS)
         self._slack = err * (M.shape[1] * float(1 << KBITS))
         self.lemmas: list[JointLemma] = []
         self.lowest: int | None = None

@@ -20,6 +20,12 @@ ROUNDING = 1e-12
 ROWS_A_LOOK = 1000
 """Rows of exact arithmetic between two looks at the clock: some hundredths of a second."""
 
+ROWS_AT_ONCE = 1 << 16
+"""Rows of one step of vectorised arithmetic: some milliseconds."""
+
+SMALLEST_SUM = 1e-270
+"""Sums of magnitudes below this may have lost terms to underflow."""
+
 TERMS = 4
 """Roundings of a dot product beyond one per term that the error bound allows for."""
 
@@ -83,6 +89,43 @@ def round_rows(
             if rest != top:
                 err[i] = 0.5
     return out, err
+
+
+def rounded_product(
+    A: NDArray[np.float64], M: NDArray[np.float64], bits: int, stop: Callable[[], object] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`round_rows` of the exact product A M: in float64 where its error leaves no doubt, in integers for the other rows. StoppedError
+    once `stop()`."""
+    out, err, sure = np.zeros((len(A), M.shape[1])), np.full(len(A), 0.5), np.zeros(len(A), dtype=bool)
+    for start in range(0, len(A), ROWS_AT_ONCE):
+        look(0, stop)
+        part = slice(start, start + ROWS_AT_ONCE)
+        out[part], sure[part] = _surely_rounded(A[part], M, bits)
+    doubtful = np.flatnonzero(~sure)
+    if len(doubtful):
+        out[doubtful], err[doubtful] = round_rows(exact_product(A[doubtful], M, stop), bits, stop)
+    return out, err
+
+
+def _surely_rounded(
+    A: NDArray[np.float64], M: NDArray[np.float64], bits: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Rounded rows of A M scaled to a largest entry of 2^bits, and which of them are right for certain and lost something."""
+    with np.errstate(all="ignore"):
+        P, sizes = A @ M, np.abs(A) @ np.abs(M)
+        doubt = (A.shape[1] + TERMS) * np.finfo(float).eps * sizes
+        lead = np.abs(P).argmax(axis=1)[:, None]
+        top, top_doubt = np.take_along_axis(np.abs(P), lead, 1), np.take_along_axis(doubt, lead, 1)
+        scaled = P / top * 2.0**bits
+        # Twice what the errors of an entry and of the largest one, and the division, can amount to.
+        room = 2.0 ** (bits + 1) * ((doubt + top_doubt) / (top - top_doubt) + TERMS * np.finfo(float).eps)
+        is_lead = np.arange(M.shape[1]) == lead
+        leads = is_lead | (np.abs(P) + doubt < top - top_doubt)
+        rounds = is_lead | (np.abs(scaled - np.floor(scaled) - 0.5) > room)
+        loses = ~is_lead & (np.abs(scaled - np.rint(scaled)) > room)
+    known = np.isfinite(doubt) & (sizes > SMALLEST_SUM)
+    sure = (known & leads & rounds).all(axis=1) & loses.any(axis=1)
+    return np.where(is_lead, np.copysign(2.0**bits, P), np.floor(scaled + 0.5)), sure
 
 
 def rank(rows: Integers, most: int | None = None) -> int:

@@ -13,7 +13,7 @@ from mipclass.methods.exact.box.lemmas import FEW
 from mipclass.methods.exact.box.proof import BoxProof, CoverProof
 from mipclass.methods.exact.box.search import BoxSearch
 from mipclass.methods.exact.box.tasks import nearby
-from mipclass.methods.exact.rational import exact_product, integer_matrix, rank, round_rows
+from mipclass.methods.exact.rational import exact_product, integer_matrix, rank, round_rows, rounded_product
 from mipclass.methods.zero_one.prepared import prepare
 from tests.truth.zero_one import least_loss
 
@@ -41,6 +41,20 @@ def test_rounding_is_within_its_stated_error(seed):
     for row, q, e in zip(exact, Q, err, strict=True):
         scale = Fraction(2**21, max(map(abs, row)))
         assert all(abs(v * scale - Fraction(int(c))) <= Fraction(e) for v, c in zip(row, q, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rounded_products_are_those_of_exact_arithmetic(seed):
+    random = np.random.default_rng(seed)
+    A, M = random.standard_normal((300, 4)), random.standard_normal((4, 4))
+    A[:100] = random.integers(1, 4, (100, 4))
+    A[100:150] *= 2.0 ** random.integers(-1060, 900, (50, 1))
+    if seed % 2:
+        M = np.eye(4) * 0.5
+    Q, err = rounded_product(A, M, 21)
+    exact_Q, exact_err = round_rows(exact_product(A, M), 21)
+    assert (exact_Q == Q).all()
+    assert (err == exact_err).all()
 
 
 def test_columns_of_a_matrix_become_whole():

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ....arrays import Array, Index
-from ..rational import StoppedError, exact_product, round_rows
+from ..rational import StoppedError, rounded_product
 from .kernels.state import ASKING, FINISHED, FULL, KBITS, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
 from .lemmas import FEW, NO_WALLS, Lemmas, Walls
 
@@ -54,7 +54,7 @@ class Loss:
         cls, Z: Array, weights: Index, M: Array, scales: Array, stop: Stop | None = None, walls: Walls = NO_WALLS
     ) -> Loss:
         """The loss of signed rows; `walls` are the rows of a cone, if the rules of one alone count, see `BoxSearch`."""
-        points = RoundedPoints(*round_rows(exact_product(Z, M, stop), QBITS, stop), weights)
+        points = RoundedPoints(*rounded_product(Z, M, QBITS, stop), weights)
         return cls(points, Lemmas(Z, weights, scales, FEW, lambda rows, W: None, walls))
 
     def sure_costs(self, boxes: Boxes) -> Index:

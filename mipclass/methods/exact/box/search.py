@@ -22,7 +22,7 @@ import numpy as np
 
 from ....arrays import Array, Index, Positions
 from ...zero_one.scope import column_scales
-from ..rational import exact_product, integer_matrix, rank, round_rows
+from ..rational import integer_matrix, rank, rounded_product
 from ..within_margin import inverse_within_margin
 from .cone import whitening_of
 from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
@@ -87,7 +87,7 @@ class BoxSearch:
         self.n, self.r = len(self.Z), self.M.shape[1]
         if self.r > MAX_RANK:
             raise ValueError(f"box takes at most {MAX_RANK} dimensions; got {self.r}")
-        self.points = RoundedPoints(*round_rows(exact_product(self.Z, self.M, stop), QBITS, stop), weights)
+        self.points = RoundedPoints(*rounded_product(self.Z, self.M, QBITS, stop), weights)
         self.few = few
         self.work = BoxWork(self.Z, self.M, self.scales, self.points, few, walls, own_space)
         self.lemmas = self.work.lemmas()
