@@ -26,6 +26,7 @@ from ..errors import InvalidInputError
 from ..modelling.declaration import Declaration
 from ..modelling.expression import Rows
 from ..modelling.model import Model
+from .coefficient_constraints import IntegerCoefficients
 from .penalties import L1, L2
 from .rules import Linear
 
@@ -160,6 +161,29 @@ def free_margin_note(model: Model, margin: float) -> list[str]:
     if model.is_scale_free or margin:
         return []
     return [f"among rules whose correct points have margin >= {FREE_MARGIN:g}"]
+
+
+def check_scale_is_fixed(model: Model) -> None:
+    """Raise InvalidInputError where a penalty on the size of the weights meets limits on errors that no part of the model gives a scale.
+
+    Errors stay the same when the rule is multiplied by c > 0, and L1 and L2 shrink with c. A loss, whole weights, a hard margin, or a row
+    that (w, b) = 0 breaks keeps c away from zero.
+    """
+    penalty = next((term for c, term in model.terms if c > 0 and isinstance(term, L1 | L2)), None)
+    if penalty is None or any(term.is_loss for _, term in model.terms):
+        return
+    if any(not c.is_homogeneous or isinstance(c, IntegerCoefficients) for c in model.other_constraints()):
+        return
+    zero = {"w": np.zeros(model.data.d), "b": np.zeros(())}
+    if any(rows.violation(zero) > 0 for rows in model.weight_rows()):
+        return
+    limits = ", ".join(repr(c.formula()) for c in model.constraints if c.error_limits(model) is not None)
+    raise InvalidInputError(
+        f"{penalty.formula()} has no least value here: no limit on errors ({limits}) changes when the rule is scaled, so that any value "
+        f"above 0 could be reached by scaling. Fix the scale with a loss that has a margin, minimize=0 * ZeroOne(margin=1) + {type(penalty).__name__}() "
+        "(a point is then an error when y (w.x + b) < 1), ask for whole weights with IntegerCoefficients, or minimise L0(), the number of "
+        "features, which does not depend on the scale."
+    )
 
 
 def _rows_on_offset(model: Model) -> list[Rows]:

@@ -21,7 +21,7 @@ from ..modelling.algebra import Term
 from ..modelling.declaration import Declaration, Units
 from ..modelling.expression import Variables
 from ..modelling.model import Model
-from .normalisation import FREE_MARGIN, WeightBox, find_box, free_margin_note
+from .normalisation import FREE_MARGIN, WeightBox, check_scale_is_fixed, find_box, free_margin_note
 
 MARGIN_TOLERANCE = 1e-6
 """With margin=1 a point counts as an error when y (w.x + b) < 1 - MARGIN_TOLERANCE, so that rounding does not decide."""
@@ -122,6 +122,7 @@ def declare_errors(d: Declaration) -> Variables:
     """The shared binaries `error`, declared on first use."""
     if d.builder.has("error"):
         return d.builder["error"]
+    check_scale_is_fixed(d.model)
     labels = d.points.first
     error = d.builder.binaries("error", labels=labels, note="1 where a point may be misclassified")
     loss_margin = zero_one_margin(d.model)

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import mipclass
 from mipclass import models
@@ -114,3 +115,49 @@ def test_features_are_fewest_under_a_limit_of_errors(k: int) -> None:
 def test_limits_out_of_range_are_refused(make, words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
         make()
+
+
+SCALE_FREE = [
+    [models.Errors(1)],
+    [models.FalsePositiveRate(0.1), models.FalseNegativeRate(0.3)],
+    [models.Errors(1), models.Monotone({0: 1}), models.MaxFeatures(1)],
+    [models.Errors(1), models.Bounds(w=(-3, 3))],
+]
+"""Limits on errors that a small multiple of every rule keeps as the rule does."""
+
+
+@pytest.mark.parametrize("constraints", SCALE_FREE)
+@pytest.mark.parametrize("penalty", [models.L1(), 2 * models.L2(), models.L1() + models.L0()])
+def test_a_penalty_under_limits_on_errors_needs_a_scale(penalty: models.Objective, constraints: list) -> None:
+    X, y = tiny(0, n=8)
+    problem = models.Model(X, y, minimize=penalty, subject_to=constraints)
+    with pytest.raises(InvalidInputError, match=r"minimize=0 \* ZeroOne\(margin=1\) \+ L[12]\(\)"):
+        mipclass.solve(problem, time_limit=10)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_a_margin_gives_a_penalty_under_limits_a_scale(k: int) -> None:
+    """The least |w|_1 over all sets of k points that may be errors, each by a linear program."""
+    X, y = tiny(1, n=7)
+    Z = pm1(y)[:, None] * np.column_stack([X, np.ones(len(y))])
+    d = X.shape[1]
+    least = np.inf
+    for kept in combinations(range(len(y)), len(y) - k):
+        A = np.column_stack([Z[list(kept), :d], -Z[list(kept), :d], Z[list(kept), d:]])
+        costs = np.append(np.ones(2 * d), 0.0)
+        found = linprog(costs, A_ub=-A, b_ub=-np.ones(len(kept)), bounds=[(0, None)] * (2 * d) + [(None, None)])
+        least = min(least, found.fun) if found.success else least
+    problem = models.Model(X, y, minimize=0 * models.ZeroOne(margin=1) + models.L1(), subject_to=models.Errors(k))
+    result = mipclass.solve(problem)
+    if least == np.inf:
+        assert result.status == "infeasible"
+    else:
+        assert result.objective == pytest.approx(least, rel=1e-5)
+        assert not result.certified
+
+
+def test_whole_weights_and_rows_away_from_zero_are_a_scale() -> None:
+    X, y = tiny(0, n=8)
+    for constraint in (models.IntegerCoefficients(3), models.Bounds(b=(1, 2))):
+        problem = models.Model(X, y, minimize=models.L1(), subject_to=[models.Errors(3), constraint])
+        assert mipclass.solve(problem, time_limit=20).status == "optimal"

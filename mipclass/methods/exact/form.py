@@ -186,5 +186,8 @@ def match_proof(problem: Problem, *, plain: bool, discrete: bool = False) -> Pro
             "it proves the plain scale-free 0-1 loss with a free offset; use solver='iis' for side constraints and margins."
         )
     if statement.margin and any((coefficients < 0).any() for coefficients, _ in statement.limits):
-        return Refusal("with a margin it takes no limit that errors help to keep (RateParity); use solver='highs'.")
+        return Refusal(
+            "with a margin it takes no limit that errors help to keep (RateParity); use ZeroOne(margin=0), which solver='exact' proves, or "
+            "solver='scip' (or 'highs' with Bounds on the weights), whose bounds have no certificate."
+        )
     return ProofForm(problem, statement.costs, 1.0, statement)
