@@ -25,7 +25,8 @@ A script holds its functions, its list of cases and its report, and ends in `mai
         study.main()
 
 Run it from the repository's root, for example `python -m benchmarks.studies.zero_one.exact`: `--quick` (the default; one
-repetition) or `--full`, `--jobs N`, `--repeats N`, `--only TEXT`, `--fresh`, `--no-write`.
+repetition) or `--full`, `--jobs N`, `--repeats N`, `--only TEXT`, `--without TEXT`, `--fresh`, `--no-write`. Runs of different cells
+of one study may go on side by side, each on a core of its own: they share the cache, and a last run without `--only` writes the section.
 
 * A *cell* is one repetition of one case. Each finished cell is one JSON file under `benchmarks/.cache/<study>/`, written
   by an atomic rename: a killed run goes on where it stopped, and `--fresh` forgets the cells of its cases.

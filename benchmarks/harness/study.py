@@ -69,15 +69,17 @@ class Study:
         given = parser.parse_args(argv)
         self.repeats = given.repeats or (self.repeats if given.full else 1)
         chosen = [case for case in self.cases(given.full) if given.only in str(case)]
+        chosen = [case for case in chosen if not any(text in str(case) for text in given.without)]
         if not chosen:
-            parser.error(f"no case of study {self.name!r} contains {given.only!r}")
+            without = f" and none of {given.without}" if given.without else ""
+            parser.error(f"no case of study {self.name!r} contains {given.only!r}{without}")
         results = self.run(chosen, jobs=given.jobs, fresh=given.fresh)
         section = self.section(results, full=given.full)
         self.last.failures, self.last.section = tuple(results.errors()), section
         print(section)
         if self.compared is not None:
             self.last.compared = settle(self.name, origin(results), *self.compared(results))
-        if not given.no_write and not given.only:
+        if not given.no_write and not given.only and not given.without:
             self.last.written = replace_section(self.results_file, self.name, section, full=given.full)
             if given.full and self.last.compared is not None:
                 self.last.compared.save(self.results_file.parent / "comparisons")
@@ -94,6 +96,7 @@ class Study:
         parser.add_argument("--jobs", type=int, default=1, help="cells at a time, through joblib")
         parser.add_argument("--repeats", type=int, help=f"of each case; {self.repeats} with --full, else one")
         parser.add_argument("--only", default="", help="only cases whose description contains this text")
+        parser.add_argument("--without", action="append", default=[], help="no cases with this text; may be repeated")
         parser.add_argument("--fresh", action="store_true", help="forget cached cells of these cases first")
         parser.add_argument("--no-write", action="store_true", help="print the section, leave RESULTS.md alone")
         return parser

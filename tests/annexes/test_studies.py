@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import mipclass
 from benchmarks.harness import Study
 from benchmarks.studies import STUDIES
 from tests.paths import ROOT
@@ -42,6 +45,47 @@ def test_an_entry_is_what_its_module_says(name: str) -> None:
 def test_every_section_of_the_results_belongs_to_a_study() -> None:
     text = (ROOT / "benchmarks" / "RESULTS.md").read_text()
     assert set(re.findall(r"<!-- begin (\w+) \w+ -->", text)) <= set(STUDIES)
+
+
+def test_compositions_run_apart_and_meet_in_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quick run of one cell each on data of its own: ours and the peers' in calls of their own, and the section from the cache."""
+    from benchmarks.studies.zero_one import compositions
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = np.where(X[:, 0] + rng.normal(size=30) > 0, 1, -1)
+    monkeypatch.setattr(compositions.datasets, "load", lambda name: (X, y))
+    monkeypatch.setattr(compositions, "RUNS", {"one feature": {"tiny": 5.0}})
+    study = dataclasses.replace(
+        compositions.study, cache=tmp_path / "cache", results_file=tmp_path / "RESULTS.md", warmup=None
+    )
+    assert study.main(["--only", "exact("]) == 0
+    assert study.last.computed == 1
+    assert study.main(["--without", "exact("]) == 0
+    assert study.last.computed == 2
+    assert not (tmp_path / "RESULTS.md").exists()
+    assert study.main([]) == 0
+    assert study.last.cached == 3
+    assert study.last.computed == 0
+    line = next(line for line in (tmp_path / "RESULTS.md").read_text().splitlines() if "tiny" in line)
+    _, problem, _, errors, bound, _, certified, highs, scip, _ = (cell.strip() for cell in line.split("|"))
+    truth = mipclass.solve(compositions.COMPOSITIONS["one feature"](X, y), "exact").objective
+    assert problem == "one feature"
+    assert float(errors) == float(bound) == truth
+    assert certified == "yes"
+    assert {float(entry.partition(" / ")[0]) for entry in (highs, scip)} == {truth}
+
+
+def test_the_study_of_compositions_has_all_cells() -> None:
+    from benchmarks.studies.zero_one.compositions import PEER_SECONDS, SEVEN_SETS, cases
+
+    found = {(c.parameters["composition"], c.parameters["name"], c.label): c.parameters["limit"] for c in cases(True)}
+    wanted = [("Neyman-Pearson 5 %", name) for name in ("liver_bupa", "heart_statlog", "pima")]
+    wanted += [(f"{k} feature{s}", name) for k, s in (("one", ""), ("two", "s"), ("three", "s")) for name in SEVEN_SETS]
+    wanted += [("whole weights", name) for name in ("pima", "liver_bupa", "breast_wisconsin", "heart_statlog")]
+    for composition, name in wanted:
+        assert (composition, name, "exact") in found
+        assert found[composition, name, "highs"] == found[composition, name, "scip"] == PEER_SECONDS
 
 
 def test_simulated_workers_wait_for_boxes_and_for_the_end_of_a_pass():
