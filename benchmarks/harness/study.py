@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +26,7 @@ from .store import BENCHMARKS, CellStore
 
 @dataclass
 class LastRun:
-    """What the last run of a study did: cells wanted, of these found in the cache and computed; failures; its section.
+    """What the last run of a study did: cells wanted, of these found in the cache, computed, and left to a later run; failures; its section.
 
     `compared` has the paper's cells beside ours, None where the study has none.
     """
@@ -31,6 +34,7 @@ class LastRun:
     cells: int = 0
     cached: int = 0
     computed: int = 0
+    left: int = 0
     failures: tuple[str, ...] = ()
     section: str = ""
     written: bool = False
@@ -73,7 +77,7 @@ class Study:
         if not chosen:
             without = f" and none of {given.without}" if given.without else ""
             parser.error(f"no case of study {self.name!r} contains {given.only!r}{without}")
-        results = self.run(chosen, jobs=given.jobs, fresh=given.fresh)
+        results = self.run(chosen, jobs=given.jobs, fresh=given.fresh, within=given.within)
         section = self.section(results, full=given.full)
         self.last.failures, self.last.section = tuple(results.errors()), section
         print(section)
@@ -97,12 +101,19 @@ class Study:
         parser.add_argument("--repeats", type=int, help=f"of each case; {self.repeats} with --full, else one")
         parser.add_argument("--only", default="", help="only cases whose description contains this text")
         parser.add_argument("--without", action="append", default=[], help="no cases with this text; may be repeated")
+        parser.add_argument(
+            "--within", type=float, help="seconds after which no further cell is started; the same command goes on"
+        )
         parser.add_argument("--fresh", action="store_true", help="forget cached cells of these cases first")
         parser.add_argument("--no-write", action="store_true", help="print the section, leave RESULTS.md alone")
         return parser
 
-    def run(self, cases: Iterable[Case], *, jobs: int = 1, fresh: bool = False) -> Results:
-        """All cells of `cases`: read from the cache, or computed and cached one by one where they are missing."""
+    def run(self, cases: Iterable[Case], *, jobs: int = 1, fresh: bool = False, within: float | None = None) -> Results:
+        """All cells of `cases`: read from the cache, or computed and cached one by one where they are missing.
+
+        After `within` seconds no further cell is computed; those that are missing then are left out.
+        """
+        end = math.inf if within is None else time.monotonic() + within
         cases = list(cases)
         if len({case.key(0) for case in cases}) != len(cases):
             raise ValueError(f"study {self.name!r} lists a case twice; label and parameters must differ.")
@@ -113,7 +124,8 @@ class Study:
                 self._store.forget(case, repetition)
         missing = [(case, repetition) for case, repetition in wanted if self._store.load(case, repetition) is None]
         self.last = LastRun(cells=len(wanted), cached=len(wanted) - len(missing))
-        tasks = (joblib.delayed(run_cell)(case, rep, self.threads, self.warmup) for case, rep in missing)
+        in_time = itertools.takewhile(lambda _: time.monotonic() < end, missing)
+        tasks = (joblib.delayed(run_cell)(case, rep, self.threads, self.warmup) for case, rep in in_time)
         failed: list[Cell] = []
         parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered" if jobs != 1 else "generator")
         for done, cell in enumerate(parallel(tasks), start=1):
@@ -123,6 +135,7 @@ class Study:
                 self.last.computed += 1
             else:
                 failed.append(cell)
+        self.last.left = len(missing) - self.last.computed - len(failed)
         found = [self._store.load(case, repetition) for case, repetition in wanted]
         return Results([*(cell for cell in found if cell is not None), *failed])
 
@@ -130,12 +143,13 @@ class Study:
         """The markdown between this study's two markers."""
         installed = {name: number for name, number in versions(self.packages).items() if number != "absent"}
         body = self.report(results).strip()
+        left = f"\n{self.last.left} of {self.last.cells} cells are left to a later run.\n" if self.last.left else ""
         failures = "".join(f"\n- failed: {line}" for line in results.errors())
         size = "full" if full else "quick"
         machine = f"{os.cpu_count()} cores, {platform.machine()} {platform.system()}"
         software = ", ".join(f"{name} {number}" for name, number in installed.items())
         return (
-            f"<!-- begin {self.name} {size} -->\n## {self.title}\n\n{body}\n{failures}\n"
+            f"<!-- begin {self.name} {size} -->\n## {self.title}\n\n{body}\n{left}{failures}\n"
             f"{origin(results)}, {size}, {self.repeats} repetition(s), {self.threads} thread(s), {machine}; {software}.\n"
             f"<!-- end {self.name} -->"
         )

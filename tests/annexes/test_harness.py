@@ -128,6 +128,19 @@ def test_sections_are_replaced_in_place_and_full_outlives_quick(tmp_path: Path) 
     assert study.results_file.read_text() == text, "a partial run does not write"
 
 
+def test_a_run_within_a_time_writes_what_it_has_and_the_next_goes_on(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    study.run(cases(False)[:1])
+    study.main(["--within", "0"])
+    wanted = study.last.cells
+    assert study.last.computed == 0
+    assert study.last.left == wanted - study.last.cached > 0
+    assert f"{study.last.left} of {wanted} cells are left to a later run." in study.results_file.read_text()
+    study.main(["--within", "1000"])
+    assert study.last.left == 0
+    assert "left to a later run" not in study.results_file.read_text()
+
+
 def test_cells_of_an_earlier_source_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = make(tmp_path)
     study.run(cases(False)[:2])

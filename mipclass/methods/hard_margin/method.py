@@ -13,7 +13,7 @@ from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from ..base import Method, Refusal
 from .form import HardMarginForm, match_any, match_few_pairs
-from .incumbents import Rule, first_rule
+from .incumbents import KICKS, STARTS, Rule, first_rule
 from .point_search import PointSearch
 from .proof import SHORTEST_WRITING, TOLERANCE, WRITTEN_PER_SECOND, Search, hard_margin_certificate, rising
 from .search import DirectionSearch
@@ -26,7 +26,8 @@ class _Proof(Method[HardMarginForm]):
     options: ClassVar[Options] = {
         "certificate": Option(True, "attach a certificate, which the driver then checks", one_of(True, False)),
         "node_limit": Option(None, "stop after this many nodes; None for no limit", optional(number(1, integer=True))),
-        "starts": Option(100, "descents for the first incumbent", number(0, integer=True)),
+        "starts": Option(STARTS, "descents for the first incumbent", number(0, integer=True)),
+        "kicks": Option(KICKS, "kicks in a row without success that end its search", number(0, integer=True)),
     }
 
     @abstractmethod
@@ -38,7 +39,7 @@ class _Proof(Method[HardMarginForm]):
         limit: int | None = run.options["node_limit"]
         warm = None if run.warm_start is None else run.warm_start.get("w")
         warm = None if warm is None else form.between_clouds(np.asarray(warm, dtype=np.float64))
-        best = first_rule(form, run.options["starts"], run.seed, run.stop, warm)
+        best = first_rule(form, run, run.options["starts"], run.options["kicks"], warm)
         if not best[0] < np.inf:
             words = "no rule within the limit on outliers was found; give one as warm_start, or allow more outliers"
             return Outcome(run.stop() or Status.ITERATION_LIMIT, "none", None, None, 0.0, raw_status=words)

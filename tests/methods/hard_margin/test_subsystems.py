@@ -68,6 +68,25 @@ def test_a_stopped_search_has_a_bound_that_is_certified() -> None:
     assert stopped.bound <= scip.objective
 
 
+def test_kicks_reach_the_optimum_that_descents_and_swaps_miss() -> None:
+    problem = model(*points(40, 8, 6), C=100.0)
+    proven = mipclass.solve(problem, solver="subsystems")
+    assert proven.certified
+    first = {
+        kicks: mipclass.solve(problem, solver="subsystems", options={"node_limit": 1, "kicks": kicks}).objective
+        for kicks in (0, 800)
+    }
+    assert first[0] > 1.05 * proven.objective
+    assert first[800] == pytest.approx(proven.objective, rel=1e-9)
+
+
+def test_kicks_leave_a_constant_rule_where_all_descents_end() -> None:
+    for C in np.geomspace(0.05, 0.4, 8):
+        problem = model(*points(30, 2, 0), C)
+        first = mipclass.solve(problem, solver="subsystems", options={"node_limit": 1, "starts": 0})
+        assert first.objective == pytest.approx(mipclass.solve(problem, solver="directions").objective, rel=1e-8)
+
+
 def test_auto_takes_it_for_many_features_weights_or_no_offset() -> None:
     X, y = points(20, 8, 0)
     assert mipclass.solve(model(X, y, 1.0)).solver == "subsystems"
