@@ -10,6 +10,9 @@ Each theta_i meets h + 1 constraints, each mu_l two and each |v_jc| two, so Newt
 point, to a positive definite matrix of order h (n + 1): the sum over points of a small h x h matrix times the outer
 product of the point. Steps are Mehrotra's predictor and corrector. The primal is strictly feasible throughout and the
 multipliers of each point sum to its weight from the start; only the h (n + 1) equations of (V, g) begin violated.
+
+Points that are far from any kink of their errors may be left out: `RestOfPoints` adds their linear pieces and a price on leaving a
+box around hyperplanes that are known.
 """
 
 from __future__ import annotations
@@ -55,13 +58,23 @@ class AssignmentAnswer(NamedTuple):
     iterations: int
 
 
+class RestOfPoints(NamedTuple):
+    """What the LP has beside its points: constant + slope . (V, g), and price_c for each unit that an entry leaves centre +- radius."""
+
+    slope: Array
+    constant: float
+    centre: Array
+    radius: float
+    price: Array
+
+
 class _PointGroup:
     """Points with heights, slacks and multipliers; point i's errors are 1 + rows_i . plane_j for the planes it sees.
 
     `segments` lists (points, planes): A is one segment that sees all planes, B one segment per plane.
     """
 
-    constant = 1.0
+    constant: Array | float = 1.0
 
     def __init__(self, rows: Array, segments: list[tuple[slice, slice]], weight: Array, planes: Array) -> None:
         from .kernels.newton import PointState
@@ -103,14 +116,14 @@ class _PointGroup:
 
 
 class _AbsoluteValues(_PointGroup):
-    """The penalties l1_c |v_jc| in the same shape: 'points' with the two errors v_jc and -v_jc."""
+    """Prices c of [|v_jc - centre_jc| - radius]_+ in the same shape: 'points' with the two errors of an entry. A penalty has centre and radius 0."""
 
-    constant = 0.0
-
-    def __init__(self, l1: Array, planes: Array) -> None:
-        self.priced = np.flatnonzero(l1)
+    def __init__(self, prices: Array, planes: Array, centre: Array | None = None, radius: float = 0.0) -> None:
+        self.priced = np.flatnonzero(prices)
         self.n_planes = len(planes)
-        super().__init__(np.empty((0, 0)), [], np.tile(l1[self.priced], self.n_planes), planes)
+        at = np.zeros(self.n_planes * len(self.priced)) if centre is None else centre[:, self.priced].ravel()
+        self.constant = np.stack([-at, at], axis=1) - radius
+        super().__init__(np.empty((0, 0)), [], np.tile(prices[self.priced], self.n_planes), planes)
 
     def products(self, planes: Array) -> Array:
         v = planes[:, self.priced].ravel()
@@ -132,8 +145,9 @@ def solve_assignment(
     *,
     tolerance: float = 1e-9,
     stop: Callable[[], Any] | None = None,
+    around: RestOfPoints | None = None,
 ) -> AssignmentAnswer:
-    """Minimise the LP above for `assignment`; every plane must have a point of B.
+    """Minimise the LP above for `assignment`; every plane must have a point of B, unless `around` holds it.
 
     Ends when the duality gap is below `tolerance` * (1 + value) and the equations of (V, g) hold to `tolerance`, when
     float64 allows no further progress, or when `stop()` is not None. The planes returned are always usable: the primal
@@ -142,14 +156,18 @@ def solve_assignment(
     from .kernels import newton as kernel
 
     planes = np.zeros((n_planes, sets.A.shape[1]))
-    groups = _groups(sets, assignment, planes)
+    slope, constant = np.zeros_like(planes), 0.0
+    if around is not None:
+        planes, slope, constant = around.centre, around.slope, around.constant
+    groups = _groups(sets, assignment, planes, around)
     iterations = 0
     while iterations < _MAX_ITERATIONS and (stop is None or stop() is None):
-        residual = np.zeros_like(planes)
+        residual = slope.copy()
         for g in groups:
             g.add_gradient(residual, g.state.mult)
         gap = sum(float((g.state.slack * g.state.mult).sum() + g.state.height @ g.state.mult0) for g in groups)
-        if gap <= tolerance * (1.0 + _value(groups)) and np.abs(residual).max() <= tolerance:
+        value = constant + float(np.vdot(slope, planes)) + _weighted_heights(groups)
+        if gap <= tolerance * (1.0 + abs(value)) and np.abs(residual).max() <= tolerance:
             break
         factor = _factor(groups, planes)
         if factor is None:
@@ -161,12 +179,13 @@ def solve_assignment(
         for g in groups:
             kernel.move(g.state, primal, dual, g.change)
         iterations += 1
-    bound = sum(g.constant * float(g.state.mult.sum()) for g in groups)
-    return AssignmentAnswer(planes, _value(groups), bound, iterations)
+    value = constant + float(np.vdot(slope, planes)) + _weighted_heights(groups)
+    bound = constant + sum(float((g.constant * g.state.mult).sum()) for g in groups)
+    return AssignmentAnswer(planes, value, bound, iterations)
 
 
-def _value(groups: list[_PointGroup]) -> float:
-    """The LP's objective: weights times heights."""
+def _weighted_heights(groups: list[_PointGroup]) -> float:
+    """The points' part of the LP's objective: weights times heights."""
     return sum(float(g.weight @ g.state.height) for g in groups)
 
 
@@ -190,8 +209,8 @@ def _mehrotra(groups: list[_PointGroup], factor: Any, residual: Array, gap: floa
     return step, min(1.0, _LONGEST_STEP * primal), min(1.0, _LONGEST_STEP * dual)
 
 
-def _groups(sets: PointSets, assignment: Positions, planes: Array) -> list[_PointGroup]:
-    """A, B sorted by plane, and the penalties if there are any, at their strictly feasible start."""
+def _groups(sets: PointSets, assignment: Positions, planes: Array, around: RestOfPoints | None) -> list[_PointGroup]:
+    """A, B sorted by plane, the penalties if there are any, and the box if there is one, at their strictly feasible start."""
     order = np.argsort(assignment, kind="stable")
     counts = np.bincount(assignment, minlength=len(planes))
     ends = np.cumsum(counts)
@@ -203,7 +222,11 @@ def _groups(sets: PointSets, assignment: Positions, planes: Array) -> list[_Poin
         _PointGroup(sets.A, [(slice(0, len(sets.A)), slice(0, len(planes)))], sets.p, planes),
         _PointGroup(-sets.B[order], segments, sets.q[order], planes),
     ]
-    return [*groups, _AbsoluteValues(sets.l1, planes)] if sets.l1.any() else groups
+    if sets.l1.any():
+        groups.append(_AbsoluteValues(sets.l1, planes))
+    if around is not None:
+        groups.append(_AbsoluteValues(around.price, planes, around.centre, around.radius))
+    return groups
 
 
 def _factor(groups: list[_PointGroup], planes: Array) -> Any:

@@ -12,9 +12,13 @@ from ...models.point_sets import PointSets, assignment_bounds, assignment_dual, 
 from ...protocol.result import Status
 from ...protocol.run import Run
 from .assignment_interior_point import solve_assignment
+from .near_kinks import NearKinks
 
 TOLERANCE = 1e-9
 """Tolerance of the interior point, relative to 1 + value."""
+
+MANY_POINTS = 2000
+"""Points of A and B from which on the interior point carries along only those near a kink, if it can."""
 
 WARM_SIMPLEX_COLUMNS = 1600
 """Dual columns (m + k) h above which the interior point overtakes the warm simplex (benchmarks/studies/polyhedral)."""
@@ -28,6 +32,9 @@ class AssignmentLP(Protocol):
 
     def set_l1(self, l1: Array) -> None:
         """Change the price of each column's |v_c|."""
+
+    def begin_near(self, planes: Array) -> None:
+        """Expect the next answer near these hyperplanes, those of a sample, say; a solver may ignore it."""
 
 
 class WarmDual:
@@ -58,19 +65,25 @@ class WarmDual:
         slack = np.repeat(l1, self.h)
         self.session.set_row_bounds(np.arange(len(slack)), -slack, slack)
 
+    def begin_near(self, planes: Array) -> None:
+        """Nothing to do: a simplex solver starts from a basis."""
+
 
 class InteriorPoint:
     """The structured interior point; hyperplanes without a point of B are left out and come back as 0.x <= 1."""
 
     def __init__(self, sets: PointSets, h: int, tolerance: float = TOLERANCE) -> None:
         self.sets, self.h, self.tolerance = sets, h, tolerance
+        self.near = NearKinks(sets, h, tolerance) if len(sets.A) + len(sets.B) >= MANY_POINTS else None
 
     def solve(self, assignment: Positions, run: Run) -> tuple[Array, float] | None:
         """The planes of the last iterate; the bound is the multipliers' value, up to its tolerance."""
         used, compact = np.unique(assignment, return_inverse=True)
-        answer = solve_assignment(
-            self.sets, compact.astype(np.intp), len(used), tolerance=self.tolerance, stop=run.stop
-        )
+        if self.near is not None and len(used) == self.h:
+            answer = self.near.solve(assignment, run)
+        else:
+            compact = compact.astype(np.intp)
+            answer = solve_assignment(self.sets, compact, len(used), tolerance=self.tolerance, stop=run.stop)
         if run.stop() is not None:
             return None
         planes = np.zeros((self.h, self.sets.A.shape[1]))
@@ -81,6 +94,13 @@ class InteriorPoint:
     def set_l1(self, l1: Array) -> None:
         """Change the price of each column's |v_c|."""
         self.sets = self.sets._replace(l1=l1)
+        if self.near is not None:
+            self.near.set_l1(l1)
+
+    def begin_near(self, planes: Array) -> None:
+        """Expect the next answer near these hyperplanes."""
+        if self.near is not None:
+            self.near.begin_near(planes)
 
 
 class ColdPrimal:
@@ -103,6 +123,9 @@ class ColdPrimal:
     def set_l1(self, l1: Array) -> None:
         """Change the price of each column's |v_c|."""
         self.sets = self.sets._replace(l1=l1)
+
+    def begin_near(self, planes: Array) -> None:
+        """Nothing to do: every LP begins anew."""
 
 
 def assignment_lp(sets: PointSets, h: int, lp: str, backend: Backend | None = None) -> AssignmentLP:

@@ -160,9 +160,11 @@ def _through_sample(
     search.lps += small.lps
     if len(sets.A) + len(sets.B) > 2 * SECOND_SAMPLE:
         larger = _on_sample(search, h, SECOND_SAMPLE, rng)
+        larger.lp.begin_near(planes)
         found = larger.descend(larger.sets.nearest_plane(planes), least=SECOND_DECREASE)
         planes = planes if found is None else found.planes
         search.lps += larger.lps
+    search.lp.begin_near(planes)
     point = _better(search.descend(sets.nearest_plane(planes)), Iterate(planes, sets.value(planes)))
     return point if first is None else _better(point, Iterate(first, sets.value(first)))
 
