@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import Array, Index
 from .batches import Batch
 from .kernels.legs import Log
-from .kernels.nearness import CUSHION, carry, slacks, totals
+from .kernels.nearness import CUSHION, FEWEST, slacks, totals
 from .kernels.operators import SignedRows
 from .kernels.partition import LEFT
 from .state import OutlierState
@@ -78,11 +78,14 @@ class BallBatch(Batch):
         assert isinstance(operator, SignedRows)
         rise = _rise(full, rises)
         cushion = max(CUSHION, SHIFTS * full.jitter)
-        slack = slacks(full.solution, full.levels, full.active_set.position, operator.root, rise, cushion)
-        radius = float(np.partition(slack, size)[size]) if size < len(slack) else 0.0
+        n, radius = len(full.a), 0.0
+        slack = np.zeros(n)  # for points of which no list is made
+        if n >= FEWEST:
+            slack = slacks(full.solution, full.levels, full.active_set.position, operator.root, rise, cushion)
+            radius = float(np.partition(slack, size)[size]) if size < n else 0.0
         self.is_whole = radius <= 0.0  # or too many points are at a level
         self.full = full
-        self.names = np.arange(len(slack)) if self.is_whole else np.flatnonzero(slack < radius)
+        self.names = np.arange(n) if self.is_whole else np.flatnonzero(slack < radius)
         self.frontier = np.inf if self.is_whole or not rises else full.s + rise
         around = Surroundings.none(operator.matrix.T @ full.a)
         self.surroundings = around if self.is_whole else around.with_points(full, self.names)
@@ -137,8 +140,7 @@ class BallBatch(Batch):
         last = self.checkpoints[0]
         self._restore(last)
         way, full = self.part.ball.way, self.full
-        carry(full.operator.matrix, way, full.m)
-        full.adopt(self.part, self.names, full.m)
+        full.adopt(self.part, self.names, full.m + full.operator.matrix @ way)
         if not last.steps:
             return None
         return Steps.joined(self.runs[: last.runs]).named(self.names), np.concatenate(self.objectives[: last.runs])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
+from .kernels import legs
 from .kernels.legs import Log
 from .kernels.partition import TIE_IN
 from .state import OutlierState, SavedSolution
@@ -59,12 +60,12 @@ class Batch:
         count = int(log.events[0])
         if not count:
             return
-        who, to = log.point[:count], log.state[:count]
-        kept = np.flatnonzero(log.kept[:count])
+        who, to = log.marks[legs.POINT, :count], log.marks[legs.STATE, :count]
+        kept = np.flatnonzero(log.marks[legs.KEPT, :count])
         ties = to[kept] >= TIE_IN
         event = np.where(who[kept] < 0, CODES["end"], np.where(ties, CODES["tie"], to[kept])).astype(np.int8)
         entries = int(log.entries[0])
-        start = np.append(log.start[kept], entries).astype(np.int32)
+        start = np.append(log.marks[legs.START, kept], entries).astype(np.int32)
         which, change = log.which[:entries].astype(np.int32), log.change[:entries].copy()
         np.add.at(self.memory.rest, which, change)
         restated = np.flatnonzero((who >= 0) & (to < TIE_IN))

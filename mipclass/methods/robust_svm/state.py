@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import Array, Index, Mask
+from .few_points import follow_few
 from .kernels import legs
-from .kernels.active_set import ActiveSet, leave
+from .kernels.active_set import ActiveSet
 from .kernels.homotopy import follow
 from .kernels.legs import Ball, Clock, Leg, Log
 from .kernels.operators import Operator
@@ -239,7 +240,7 @@ class OutlierState:
     def release(self, j: int) -> None:
         """Take j out of the active set if it is there."""
         if self.active_set.position[j] >= 0:
-            leave(self.active_set, np.array([j]), np.empty((1, len(self.active_set.U))))
+            self.operator.take_out(self.active_set, j)
 
     def copy_solution(self) -> SavedSolution:
         """A copy to which `restore_solution` can go back."""
@@ -290,9 +291,10 @@ class OutlierState:
         clock = self.clock.reset(start)
         shifted, limit = 0, MOST_CHANGES * (len(self.a) + MORE_POINTS)
         changes = 0
+        run: Any = follow_few if self.operator.is_few and self.ball.radius[0] == np.inf else follow
         while True:
             before = int(self.active_set.size[0])
-            code, who = follow(self.operator, self.solution, self.levels, self.active_set, leg, log, clock, self.ball)
+            code, who = run(self.operator, self.solution, self.levels, self.active_set, leg, log, clock, self.ball)
             self.events += int(clock.changes[0]) - changes
             changes = int(clock.changes[0])
             if code not in (legs.FINISHED, legs.TIED, legs.OUTSIDE) and self.stop() is not None:

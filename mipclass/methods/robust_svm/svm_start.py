@@ -2,38 +2,62 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from ...arrays import Array, Index
-from ...numeric.cholesky_update import solve_lower, solve_upper
 from ...protocol.result import Status
 from ...protocol.run import Run
 from .dual_descent import approach, descent_on
-from .kernels.active_set import drop_last
 from .kernels.dual_coordinate import MultiplierBounds
 from .kernels.partition import EDGE, LEFT, RIGHT
-from .state import OutlierState, PathCutError
+from .local_optimality import violations
+from .state import OutlierState, PathCutError, PathStalledError
+from .svm_interior import interior_point
 
 TOLERANCE = 1e-3  # projected gradient at which coordinate descent stops; the homotopy goes on from there
 ACCURACY = 1e-9  # relative gap and gradient of the interior point, which descent follows
+EXACT = (
+    1e-8  # largest violation of the optimality conditions after many steps: margins are about 1, random shifts 1e-10
+)
 TINY = 1e-300  # keeps the division by a rate of zero finite
 
 
 def solve_svm(state: OutlierState, run: Run, start: Array | None = None) -> Status | None:
-    """Put `state` at the exact solution of the SVM with the hinge loss (theta = 1).
+    """Put `state` at the exact solution of the SVM with the hinge loss (theta = 1); returns why it stopped early, or None.
 
-    Descent or interior point gives multipliers near the optimum. They are exactly optimal for shifted levels p_i (the margin
-    itself where 0 < a_i < C_i; beyond the margin by a random slack where a bound is violated), and the homotopy moves the
-    levels to 1. `start` takes the place of descent. Returns why it stopped at what descent had reached, or None.
+    Descent or interior point gives multipliers near the optimum, from which the homotopy goes on; `start` takes their place. For
+    few points the homotopy goes all the way, and where its many steps have added up too much rounding it goes again from near.
     """
-    C = state.C
-    if start is None:
-        descent = descent_on(state.operator, TOLERANCE, run.seed)
-        status = approach(descent, MultiplierBounds(np.zeros(len(C)), C), ACCURACY, run)
-        state.a = descent.a
-    else:
-        status = run.stop()
-        state.a = start.copy()
+    if start is None and state.operator.is_few:
+        # A point at the origin belongs at the upper bound: no rule moves its margin.
+        zero = np.where(state.operator.diagonal > 0.0, 0.0, state.C)
+        with suppress(PathStalledError):
+            status = _solve_from(state, run, zero, run.stop())
+            if status is not None or _is_exact(state):
+                return status
+        start = interior_point(state.operator.matrix, state.C, ACCURACY, run.stop)
+    if start is not None:
+        return _solve_from(state, run, start.copy(), run.stop())
+    descent = descent_on(state.operator, TOLERANCE, run.seed)
+    status = approach(descent, MultiplierBounds(np.zeros(len(state.C)), state.C), ACCURACY, run)
+    return _solve_from(state, run, descent.a, status)
+
+
+def _is_exact(state: OutlierState) -> bool:
+    """Whether the SVM's optimality conditions hold, recomputed from the multipliers."""
+    margins = state.operator.margins(state.a)
+    return bool(violations(state.a, margins, state.C, 1.0, 0.0, np.ones(len(margins))).max() <= EXACT)
+
+
+def _solve_from(state: OutlierState, run: Run, a: Array, status: Status | None) -> Status | None:
+    """Put `state` at the SVM, starting from the multipliers a, or leave it there when `status` says why to stop.
+
+    They are exactly optimal for shifted levels p_i (the margin itself where 0 < a_i < C_i; beyond the margin by a random slack
+    where a bound is violated), and the homotopy moves the levels to 1. Returns why it stopped early, or None.
+    """
+    C, state.a = state.C, a
     independent = drop_dependent(state, run) if status is None else state.A
     status = run.stop() if status is None else status
     state.recompute_margins()
@@ -73,10 +97,8 @@ def drop_dependent(state: OutlierState, run: Run) -> Index:
         state.reserve(k + 1)
         if operator.join(state.active_set, j) >= operator.dependent_below:
             continue
-        drop_last(state.active_set)
-        rate = operator.column(state.active_set, j)
-        solve_lower(state.active_set.U, k, rate)
-        solve_upper(state.active_set.U, k, rate)
+        state.active_set.drop_last()
+        rate = state.active_set.solve(operator.column(state.active_set, j))
         which = np.append(state.A, j)
         rate = np.append(-rate, 1.0)
         room = np.where(rate > 0, state.C[which] - state.a[which], state.a[which])

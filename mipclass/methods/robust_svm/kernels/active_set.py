@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrs
 
 from ....arrays import Array, Index
 from ....kernels.decorator import njit
 from ....numeric.cholesky_update import append, delete, dot, solve_lower, solve_upper
+from .compiled import inner_kernel
 from .rows import Compressed, add_rows, dot_rows
 
 # Gram matrix: smallest Schur complement kept in the factor, relative to Q_jj; about a hundred units of rounding.
@@ -57,6 +59,17 @@ class ActiveSet(NamedTuple):
         self.active[:k] = names[part.members]
         self.size[0] = k
         return self._replace(U=part.U)
+
+    def drop_last(self) -> None:
+        """Take out the point that joined last."""
+        k = self.size[0] - 1
+        self.position[self.active[k]] = -1
+        self.size[0] = k
+
+    def solve(self, right: Array) -> Array:
+        """inv(Q_AA) right."""
+        k = len(right)
+        return np.asarray(dpotrs(self.U[:k, :k], right)[0]) if k else right
 
     def clear(self) -> None:
         """Make the active set empty."""
@@ -134,7 +147,7 @@ def append_points(Q: Array, diagonal: Array, active_set: ActiveSet, new: Index, 
     return smallest * PIVOT
 
 
-@njit(cache=True)
+@inner_kernel
 def drop_last(active_set: ActiveSet) -> None:
     """Take out the point that joined last."""
     k = active_set.size[0] - 1

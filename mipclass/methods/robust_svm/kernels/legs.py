@@ -19,6 +19,7 @@ LEVELS, CONTINUOUS, FALL, RISE = 0, 1, 2, 3
 # Why a leg stopped: it reached t_end, a point met the cut-off, the log or the factor has no room, it makes no progress,
 # it made as many changes of state as it was allowed, or its next step would leave the ball in which it may move.
 FINISHED, TIED, LOG_FULL, FACTOR_FULL, STALLED, BUDGET, OUTSIDE = 0, 1, 2, 3, 4, 5, 6
+POINT, STATE, KEPT, START = range(4)  # rows of a log's marks
 
 
 class Leg(NamedTuple):
@@ -101,17 +102,15 @@ class Change(NamedTuple):
 class Log(NamedTuple):
     """The events of a CONTINUOUS leg, one entry per change of state, in arrays that the caller enlarges.
 
-    t, point, state : the parameter at the event, the point (-1: the end) and its new state.
-    kept : 1 where the event is a breakpoint; its changes of multipliers since the breakpoint before it are
-        (which, change)[start[e] : start[e + 1]].
+    t : the parameter at the event.       marks : (4, events + 1), with these rows:
+        POINT, STATE : the point (-1: the end) and its new state.
+        KEPT : 1 where the event is a breakpoint; its changes of multipliers since the breakpoint before it are
+        START : where they begin, (which, change)[START of e : START of e + 1].
     events, entries : (1,) arrays, the number of events and of entries of `which`.
     """
 
     t: Array
-    point: Index
-    state: Index
-    kept: Index
-    start: Index
+    marks: Index
     which: Index
     change: Array
     events: Index
@@ -122,8 +121,7 @@ class Log(NamedTuple):
         """A log without events, with room for this many events and entries."""
         whole = np.int64
         return cls(
-            t=np.empty(events), point=np.empty(events, dtype=whole), state=np.empty(events, dtype=whole),
-            kept=np.zeros(events, dtype=whole), start=np.zeros(events + 1, dtype=whole),
+            t=np.empty(events), marks=np.zeros((4, events + 1), dtype=whole),
             which=np.empty(entries, dtype=whole), change=np.empty(entries),
             events=np.zeros(1, dtype=whole), entries=np.zeros(1, dtype=whole),
         )  # fmt: skip
@@ -136,14 +134,10 @@ class Log(NamedTuple):
         """The same events with twice the room, and room for the changes of `active` multipliers at four more events."""
         more = max(len(self.which), 4 * active)
         return self._replace(
-            t=_doubled(self.t), point=_doubled(self.point), state=_doubled(self.state), kept=_doubled(self.kept),
-            start=_doubled(self.start), which=np.concatenate([self.which, np.zeros(more, dtype=np.int64)]),
+            t=np.concatenate([self.t, np.zeros_like(self.t)]), marks=np.hstack([self.marks, np.zeros_like(self.marks)]),
+            which=np.concatenate([self.which, np.zeros(more, dtype=np.int64)]),
             change=np.concatenate([self.change, np.zeros(more)]),
         )  # fmt: skip
-
-
-def _doubled(x: Array | Index) -> np.ndarray:
-    return np.concatenate([x, np.zeros_like(x)])
 
 
 class Pending(NamedTuple):
@@ -177,10 +171,10 @@ def note(log: Log, pending: Pending, active_set: ActiveSet, change: Change, da: 
         pending.change[i] += change.step * da[c]
     e = log.events[0]
     log.t[e] = t
-    log.point[e] = change.who
-    log.state[e] = change.to
-    log.kept[e] = 0
-    log.start[e + 1] = log.entries[0]
+    log.marks[POINT, e] = change.who
+    log.marks[STATE, e] = change.to
+    log.marks[KEPT, e] = 0
+    log.marks[START, e + 1] = log.entries[0]
     log.events[0] = e + 1
 
 
@@ -199,8 +193,8 @@ def keep(log: Log, pending: Pending) -> None:
         pending.change[i] = 0.0
         pending.listed[i] = False
     log.entries[0] = to + count
-    log.start[e] = to + count
-    log.kept[e - 1] = 1
+    log.marks[START, e] = to + count
+    log.marks[KEPT, e - 1] = 1
     pending.size[0] = 0
 
 

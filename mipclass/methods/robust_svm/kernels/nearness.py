@@ -177,10 +177,3 @@ def totals(
             for f in range(d):
                 out[f] += C[i] * Z[i, f]
     return loss, weight, margin
-
-
-@njit(cache=True)
-def carry(Z: Array, way: Array, m: Array) -> None:
-    """m += Z way."""
-    for i in range(Z.shape[0]):
-        m[i] += row_dot(Z, i, way)

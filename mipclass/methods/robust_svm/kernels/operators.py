@@ -17,8 +17,9 @@ from scipy.linalg import cholesky
 
 from ....arrays import Array, Index, Positions
 from ....numeric.cholesky_update import append
-from .active_set import DEPENDENT, PIVOT, ActiveSet, append_points, append_row
-from .rows import NOT_COMPRESSED, Compressed, compressed, dot_rows
+from .active_set import DEPENDENT, PIVOT, ActiveSet, append_points, append_row, leave
+from .few_rows import are_few, join_few, leave_few
+from .rows import NOT_COMPRESSED, Compressed, compressed
 
 # Ridge of a Gram matrix relative to Q_ii: it keeps every Q_AA factorable and is far below the accuracy that is claimed.
 # Smooth kernels need it, because their spectrum decays to rounding; dependent rows of a linear rule stay out of A instead.
@@ -77,6 +78,11 @@ class SignedRows(NamedTuple):
         return len(self.rows.start) > 0
 
     @property
+    def is_few(self) -> bool:
+        """Whether the path is followed in NumPy."""
+        return are_few(self.matrix)
+
+    @property
     def dependent_below(self) -> float:
         """A point with a smaller Schur complement, relative to Q_jj, is linearly dependent on the active ones."""
         return DEPENDENT
@@ -116,15 +122,21 @@ class SignedRows(NamedTuple):
 
     def join(self, active_set: ActiveSet, j: int) -> float:
         """Put point j into the active set; returns its Schur complement relative to Q_jj."""
+        if self.is_few:
+            return join_few(self.matrix, self.diagonal, active_set, j)
         spare = np.empty((1, len(active_set.U)))
         return float(append_row(self.matrix, self.rows, self.diagonal, active_set, j, spare))
 
     def column(self, active_set: ActiveSet, j: int) -> Array:
         """Q_{A,j} for a point j outside the active set A."""
-        members = active_set.members
-        out = np.empty(len(members))
-        dot_rows(self.matrix, self.rows, members, len(members), self.matrix[j], out)
-        return out
+        return np.asarray(self.matrix[active_set.members] @ self.matrix[j])
+
+    def take_out(self, active_set: ActiveSet, j: int) -> None:
+        """Take point j out of the active set."""
+        if self.is_few:
+            leave_few(active_set, j)
+        else:
+            leave(active_set, np.array([j]), np.empty((1, len(active_set.U))))
 
     def factorise(self, active_set: ActiveSet, index: Index) -> None:
         """Make `index` the active set, from scratch."""
@@ -167,6 +179,11 @@ class SignedGram(NamedTuple):
     @property
     def is_compressed(self) -> bool:
         """Whether rows are read in compressed form: never."""
+        return False
+
+    @property
+    def is_few(self) -> bool:
+        """Whether the path is followed in NumPy: never."""
         return False
 
     @property
@@ -226,6 +243,10 @@ class SignedGram(NamedTuple):
     def column(self, active_set: ActiveSet, j: int) -> Array:
         """Q_{A,j} for a point j outside the active set A."""
         return np.asarray(self.matrix[j, active_set.members])
+
+    def take_out(self, active_set: ActiveSet, j: int) -> None:
+        """Take point j out of the active set."""
+        leave(active_set, np.array([j]), np.empty((1, len(active_set.U))))
 
     def factorise(self, active_set: ActiveSet, index: Index) -> None:
         """Make `index` the active set, from scratch."""
