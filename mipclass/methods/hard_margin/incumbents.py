@@ -33,10 +33,10 @@ FEW_ERRORS = 1e-5
 """|w|^2 times this and the features' mean variance is the price of a wide margin while the number of errors is lowered: that of one error for a
 margin of less than a hundredth of the spread."""
 
-DESCENT_SHARE, START_SHARE = 0.03, 0.1
+DESCENT_SHARE, START_SHARE = 0.04, 0.1
 """Largest parts of the time that is left: for the descents, and for descents and kicks together."""
 
-STARTS, KICKS = 30, 800
+STARTS, KICKS = 100, 800
 """Descents for the first rule, and kicks without success after which it is final."""
 
 WORSE, RETURN = 0.05, 200

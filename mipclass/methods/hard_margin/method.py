@@ -13,10 +13,15 @@ from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from ..base import Method, Refusal
 from .form import HardMarginForm, match_any, match_few_pairs
-from .incumbents import KICKS, STARTS, Rule, first_rule
+from .incumbents import KICKS, STARTS, Rule, Stop, first_rule
 from .point_search import PointSearch
-from .proof import SHORTEST_WRITING, TOLERANCE, WRITTEN_PER_SECOND, Search, hard_margin_certificate, rising
+from .proof import SHORT_SHARE, SHORTEST_WRITING, TOLERANCE, WRITTEN_PER_SECOND, Search, hard_margin_certificate, rising
 from .search import DirectionSearch
+
+
+def _until(run: Run, end: float) -> Stop:
+    """Stop with the run, or after so many of its seconds."""
+    return lambda: run.stop() or run.seconds() > end
 
 
 class _Proof(Method[HardMarginForm]):
@@ -45,13 +50,14 @@ class _Proof(Method[HardMarginForm]):
             return Outcome(run.stop() or Status.ITERATION_LIMIT, "none", None, None, 0.0, raw_status=words)
         run.report(objective=best[0], bound=0.0)
         nodes, lower, proven, ended = 0, 0.0, None, None  # type: int, float, Search | None, Status | None
-        for search in rising(lambda *how: self._search(form, *how), best, limit):
+        short = run.seconds() + SHORT_SHARE * run.seconds_left()
+        for place, search in enumerate(rising(lambda *how: self._search(form, *how), best, limit)):
 
             def told(search: Search = search, before: int = nodes - search.nodes) -> None:
                 run.report(objective=search.best[0], bound=search.lower, nodes=before + search.nodes)
 
             nodes -= search.nodes
-            search.advance(run.stop, told)
+            search.advance(_until(run, short) if place == 0 else run.stop, told)
             best, nodes, lower = search.best, nodes + search.nodes, max(lower, search.lower)
             proven = search if search.finished else proven
             ended = run.stop() or (Status.NODE_LIMIT if limit is not None and nodes >= limit else None)

@@ -33,11 +33,12 @@ WRITTEN_PER_SECOND = 2_000_000
 SHORTEST_WRITING = 0.3
 """Seconds that a certificate may take in any case."""
 
-SHARES = (0.4, 0.7, 0.85)
-"""Shares of the incumbent's cost that are proven, one after the other, when the whole is not proven by a short search."""
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85)
+"""Shares of the incumbent's cost that are proven, one after the other, when the whole is not proven by a short search. The nodes grow
+exponentially with the share, so that all but the last few cost little."""
 
-SHORT = 5_000
-"""Nodes after which smaller targets are proven first: what fewer nodes prove, in seconds, needs no bound on the way."""
+SHORT, SHORT_SHARE = 5_000, 0.1
+"""Nodes, and part of the time left, after which smaller targets are proven first: what fewer nodes prove, in seconds, needs no bound on the way."""
 
 
 class Search(Protocol):

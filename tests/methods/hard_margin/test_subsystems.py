@@ -68,6 +68,15 @@ def test_a_stopped_search_has_a_bound_that_is_certified() -> None:
     assert stopped.bound <= scip.objective
 
 
+def test_a_problem_far_from_its_proof_has_a_bound() -> None:
+    X, y = points(120, 8, 1)
+    problem = model(X - 0.5 * y[:, None], y, C=10.0)
+    stopped = mipclass.solve(problem, solver="subsystems", options={"node_limit": 6_000, "starts": 5, "kicks": 20})
+    assert stopped.status == "node_limit"
+    assert stopped.certified
+    assert 0.09 * stopped.objective <= stopped.bound < stopped.objective
+
+
 def test_kicks_reach_the_optimum_that_descents_and_swaps_miss() -> None:
     problem = model(*points(40, 8, 6), C=100.0)
     proven = mipclass.solve(problem, solver="subsystems")
