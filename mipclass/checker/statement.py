@@ -42,10 +42,12 @@ def zero_one_problem(model: Model) -> StatedProblem:
     intercept = _intercept(model)
     losses = [(factor, term) for factor, term in model.terms if isinstance(term, ZeroOne)]
     of_features = [factor for factor, term in model.terms if isinstance(term, L0)]
-    if len(losses) > 1 or len(of_features) > 1 or not 1 <= len(model.terms) == len(losses) + len(of_features):
-        raise Rejected("problem", "the model does not minimise one 0-1 loss, one L0(), or both")
+    if len(of_features) > 1 or not 1 <= len(model.terms) == len(losses) + len(of_features):
+        raise Rejected("problem", "the model does not minimise 0-1 losses, one L0(), or both")
     # Without a loss, limits count the errors of the scale-free one.
-    [(factor, loss)] = losses or [(0.0, ZeroOne())]
+    margins = {loss.margin for _, loss in losses} or {ZeroOne().margin}
+    if len(margins) > 1:
+        raise Rejected("problem", "the model mixes 0-1 losses with and without a margin")
     most: int | None = None
     wholes: list[tuple[int, int, bool]] = []
     limits: list[Row] = []
@@ -63,16 +65,21 @@ def zero_one_problem(model: Model) -> StatedProblem:
         limits += [(_exact(limit.coefficients), Fraction(float(limit.at_most))) for limit in on_errors or []]
         rows += [row for block in on_rule or [] for row in _one_sided(block, model.data.d)]
     is_positive = np.asarray(model.y_pm1) > 0
-    counted = {"all": is_positive | ~is_positive, "positives": is_positive, "negatives": ~is_positive}[loss.on]
-    # Certificates are about float64 costs: each product is rounded once.
-    costs = [factor * weight if counts else 0.0 for weight, counts in zip(model.weights, counted, strict=True)]
+    counted = {"all": is_positive | ~is_positive, "positives": is_positive, "negatives": ~is_positive}
+    # Certificates are about float64 costs: each product is rounded once, and so is each sum over the losses.
+    costs = [0.0] * model.data.n
+    for factor, loss in losses:
+        of_loss = (
+            factor * weight if counts else 0.0 for weight, counts in zip(model.weights, counted[loss.on], strict=True)
+        )
+        costs = [cost + more for cost, more in zip(costs, of_loss, strict=True)]
     feature_cost = Fraction(float(of_features[0])) if of_features else Fraction(0)
     whole = None
     if wholes:
         lowers, uppers, offsets = zip(*wholes, strict=True)
         whole = max(lowers), min(uppers), any(offsets)
     return StatedProblem(
-        _exact(costs), loss.margin, intercept, limits, rows, max_features=most, feature_cost=feature_cost, whole=whole
+        _exact(costs), margins.pop(), intercept, limits, rows, max_features=most, feature_cost=feature_cost, whole=whole
     )
 
 

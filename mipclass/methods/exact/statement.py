@@ -21,13 +21,16 @@ from ..base import Refusal
 
 
 def statement_of(model: Model) -> Statement | Refusal:
-    """The statement of a Model with one ZeroOne loss, a cost of features, or both; or what it has beyond that."""
-    loss = model.term(ZeroOne)
+    """The statement of a Model with ZeroOne losses of one margin (one of each class, say), a cost of features, or both; or what it has
+    beyond that."""
+    losses = [(coefficient, term) for coefficient, term in model.terms if isinstance(term, ZeroOne)]
     beside = [(coefficient, term) for coefficient, term in model.terms if not isinstance(term, ZeroOne)]
     of_features = [coefficient for coefficient, term in beside if isinstance(term, L0)]
-    has_objective = loss is not None or (len(of_features) == 1 and len(model.terms) == 1)
+    has_objective = len({term.margin for _, term in losses}) == 1 or (not losses and len(of_features) == 1)
     if not has_objective or len(of_features) < len(beside) or len(beside) > 1 or not isinstance(model.rule, Linear):
-        return Refusal("certificates are about one ZeroOne loss of a Linear rule, with limits, linear rows and L0().")
+        return Refusal(
+            "certificates are about ZeroOne losses of a Linear rule, all of one margin, with limits, linear rows and L0()."
+        )
     others = model.other_constraints()
     counts = [int(constraint.at_most) for constraint in others if isinstance(constraint, MaxFeatures)]
     wholes = [constraint for constraint in others if isinstance(constraint, IntegerCoefficients)]
@@ -35,14 +38,16 @@ def statement_of(model: Model) -> Statement | Refusal:
         return Refusal(
             "certificates take limits on errors, linear rows on (w, b), MaxFeatures and IntegerCoefficients as side constraints only."
         )
-    coefficient, term = (0.0, ZeroOne()) if loss is None else loss
     everything = np.ones(model.data.n, dtype=bool)
-    counted = {"all": everything, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}[term.on]
+    counted = {"all": everything, "positives": model.y_pm1 > 0, "negatives": model.y_pm1 < 0}
+    costs = np.zeros(model.data.n)
+    for coefficient, term in losses:
+        costs += np.where(counted[term.on], coefficient * model.weights, 0.0)
     limits = tuple((np.asarray(limit.coefficients), float(limit.at_most)) for limit in model.error_limits())
     rows = tuple(row for block in model.weight_rows() for row in _one_sided(block, model.data.d))
     return Statement(
-        np.where(counted, coefficient * model.weights, 0.0),
-        term.margin,
+        costs,
+        losses[0][1].margin if losses else 0,
         model.rule.intercept is True,
         limits,
         rows,
