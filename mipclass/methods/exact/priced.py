@@ -155,10 +155,11 @@ class PricedSearch:
         pool = self.pool
         return pool.rounded_up(pool.estimate(prices)) > pool.rounded_up(pool.estimate(self._prices))
 
-    def _tell(self, bound: Fraction) -> None:
+    def _tell(self, bound: Fraction, nodes: int = 0, **outlook: Any) -> None:
+        """Report the incumbent and the bound; `nodes` are those of a proof that is under way."""
         pool = self.pool
         loss = None if pool.best is None else float(pool.best * pool.unit)
-        self.run.report(objective=loss, bound=float(max(bound, self.bound)), nodes=self.nodes)
+        self.run.report(objective=loss, bound=float(max(bound, self.bound)), nodes=self.nodes + nodes, **outlook)
 
 
 class _Watch:
@@ -168,8 +169,9 @@ class _Watch:
         self.search, self.priced = search, priced
         self._best: int | None = None
 
-    def _bound(self, race: Race) -> Fraction:
-        return self.priced.bound(race.data.constant + race.data.proof_counts.unit * race.lower)
+    def _bound(self, race: Race, units: int) -> Fraction:
+        """What so many units of the weighted problem prove of the limited one."""
+        return self.priced.bound(race.data.constant + race.data.proof_counts.unit * units)
 
     def fulfilled(self, race: Race) -> bool:
         """Whether the race may end."""
@@ -180,11 +182,12 @@ class _Watch:
             other = search.pool.prices()
             if other not in search._tried and search._estimates_more(other):
                 return True
-        return search._is_enough(self._bound(race))
+        return search._is_enough(self._bound(race, race.lower))
 
     def tell(self, race: Race) -> None:
         """Report the limited problem."""
-        self.search._tell(self._bound(race))
+        outlook = race.outlook(lambda units: float(self._bound(race, units)))
+        self.search._tell(self._bound(race, race.lower), race.nodes, **outlook)
 
 
 def _named(extra: dict[str, Any]) -> dict[str, Any]:

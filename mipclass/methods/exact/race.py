@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ...arrays import Array
 from ...protocol.result import Status
@@ -135,10 +136,13 @@ class Race:
         if self.purpose is not None:
             self.purpose.tell(self)
             return
-        told = max(self.provers, key=lambda prover: prover.lower).outlook()
-        if "target" in told:
-            told["target"] = self.cost(int(told["target"]))
+        told = self.outlook(self.cost)
         self.run.report(objective=self.cost(self.best), bound=self.cost(self.lower), nodes=self.nodes, **told)
+
+    def outlook(self, cost: Callable[[int], float]) -> dict[str, Any]:
+        """What the prover with the best bound expects of its present pass; `cost` turns units into losses of the problem that is reported."""
+        told = max(self.provers, key=lambda prover: prover.lower).outlook()
+        return {**told, "target": cost(int(told["target"]))} if "target" in told else told
 
     def is_done(self) -> bool:
         """Whether the bound meets the incumbent, or the race's purpose is fulfilled."""

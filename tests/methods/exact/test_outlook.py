@@ -42,3 +42,17 @@ def test_reports_say_how_far_the_proof_is(threads):
     assert all(shares == sorted(shares) for shares in by_target.values())
     assert any(extra["nodes_per_second"] > 0 for extra in told)
     assert any(extra.get("seconds_left", 0) > 0 for extra in told)
+
+
+def test_reports_of_a_limited_problem_say_it_too():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 5))
+    y = np.where(X[:, 0] + rng.normal(0, 2, 200) > 0, 1, -1)
+    events = []
+    problem = models.neyman_pearson(X, y, 0.1)
+    result = mipclass.solve(problem, "exact", time_limit=20.0, callback=lambda event: events.append(event))
+    told = [event for event in events if "target" in event.extra]
+    assert told
+    assert all(event.nodes > 0 for event in told if event.extra["share"] > 0)
+    # Targets are losses of the problem as stated, so that none is beyond what the rule misses.
+    assert all(event.bound < event.extra["target"] <= result.objective + 1 for event in told)
