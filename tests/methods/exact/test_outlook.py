@@ -25,12 +25,13 @@ def test_reports_say_how_far_the_proof_is(threads):
     X = rng.standard_normal((300, 6))
     y = np.where(X[:, 0] + rng.normal(0, 2, 300) > 0, 1, -1)
     events = []
+
+    def until_seconds_are_told(event):
+        events.append(event)
+        return event.extra.get("seconds_left", 0) <= 0 or len(events) < 6
+
     mipclass.solve(
-        models.zero_one(X, y),
-        solver="box",
-        threads=threads,
-        time_limit=6.0,
-        callback=lambda event: events.append(event),
+        models.zero_one(X, y), solver="box", threads=threads, time_limit=60.0, callback=until_seconds_are_told
     )
     told = [event.extra for event in events if "share" in event.extra]
     assert told
