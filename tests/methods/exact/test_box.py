@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mipclass import models, solve
 from mipclass.methods.exact.box.lemmas import FEW
 from mipclass.methods.exact.box.proof import BoxProof, CoverProof
 from mipclass.methods.exact.box.search import BoxSearch
@@ -121,3 +122,16 @@ def test_the_bound_rises_and_a_stop_keeps_it():
     while not paused.finished:
         paused.advance(lambda: True)
     assert paused.lower == search.lower
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_points_that_almost_meet_in_one_vertex_are_settled(threads):
+    """Three points within 1e-8 of a line cannot all be right, yet could be if the far points were on other sides: no box is small
+    enough to see it, and a lemma about the three alone does not hold."""
+    random = np.random.default_rng(0)
+    far = random.uniform(-3, 3, (20, 2))
+    far[:, 1] = np.r_[random.uniform(2, 5, 10), random.uniform(-5, -2, 10)]
+    X = np.vstack([far, [[-1, 0], [0, 1e-8], [1, 0]]])
+    y = np.r_[np.ones(10), -np.ones(10), 1, -1, 1]
+    result = solve(models.zero_one(X, y), solver="box", threads=threads)
+    assert (result.status, result.objective, result.bound, result.certified) == ("optimal", 1, 1, True)

@@ -27,6 +27,8 @@ from .proof import BoxProof, CoverProof
 Stop = Callable[[], object]
 
 FEW = 20  # lemmas about up to so many points are proven by infeasible subsystems, about more points by boxes in a smaller space
+MOST_WITNESSES = 8  # points beside the members of a box that a lemma about a last box may speak of; one is enough for points round a vertex
+_LAST_BOX = -1  # marks the members of a box that cannot be halved: more may be proven there than of the members alone
 LOCAL_STEPS = 400  # steps of the local search for a rule that costs less than a lemma would claim
 
 
@@ -102,15 +104,21 @@ class Lemmas:
         self.table = self._tabulate()
         return len(self.table.bounds) - 1
 
-    def find(self, points: NDArray[np.int32], need: int, stop: Stop) -> bool | None:
+    def find(self, points: NDArray[np.int32], need: int, stop: Stop, at: Array | None = None) -> bool | None:
         """Prove a lemma that some of the points cost at least `need`, and say whether it exists now; None when stopped: a later call
-        with the same points goes on."""
+        with the same points goes on.
+
+        at : the rule at the centre of a box that cannot be halved any more. The lemma may then speak of points that are right there too.
+        """
         self.counterexample = None
-        here = frozenset(points.tolist())
+        here = frozenset(points.tolist()) | (frozenset() if at is None else {_LAST_BOX})
         if need > int(self.weights[points].sum()) or need >= self._refused.get(here, need + 1):
             return False
         rows = np.sort(points).astype(np.intp)
-        proof = self._by_cover(rows, need) if len(rows) <= self.few else self._by_boxes(here, rows, need, stop)
+        if len(rows) > self.few:
+            proof: BoxProof | CoverProof | None = self._by_boxes(here, rows, need, stop)
+        else:
+            proof = self._by_cover(rows, need) if at is None else self._with_witnesses(rows, need, at)
         if proof is not None:
             self.proofs.append(proof)
             self.table = self._tabulate()
@@ -130,6 +138,32 @@ class Lemmas:
             return W
         self.counterexample = W
         return None
+
+    def _with_witnesses(self, rows: Positions, need: int, at: Array) -> CoverProof | None:
+        """A proof about the rows and some that are right at the rule `at`; None if there is none.
+
+        Points that meet almost in one vertex may be right together nowhere near it and yet on the opposite side of the sphere. A point
+        that is right at the vertex and wrong over there makes the set infeasible. One such witness is added per counterexample. Where
+        no proof is found, the counterexample is that of the rows alone.
+        """
+        proof = self._by_cover(rows, need)
+        first = self.counterexample
+        scores, lengths = self.Z @ at, np.linalg.norm(self.Z, axis=1) ** 2
+        is_right = surely_positive(self.Z, at)
+        is_right[len(self.Z) - self.walls.behind :] = False
+        for _ in range(MOST_WITNESSES):
+            if proof is not None or self.counterexample is None:
+                break
+            worth = np.where(is_right, -scores * (self.Z @ self.counterexample) / lengths, 0.0)
+            worth[rows] = 0.0
+            witness = int(np.argmax(worth))
+            if worth[witness] <= 0:
+                break
+            self.counterexample = None
+            rows = np.append(rows, witness)
+            proof = self._by_cover(rows, need)
+        self.counterexample = first if proof is None else None
+        return proof
 
     def _by_cover(self, rows: Positions, need: int) -> CoverProof | None:
         """A proof by infeasible subsystems, about only those of the rows that it uses; None if there is none."""

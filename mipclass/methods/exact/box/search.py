@@ -31,7 +31,7 @@ from .outlook import nodes_to_come
 from .piece_pass import Help, PiecePass, TaskRecord, first_pieces
 from .proof import BoxProof
 from .saved import Saver
-from .tasks import CHUNK, BoxWork, nearby
+from .tasks import CHUNK, BoxWork, last_rule, nearby
 
 Stop = Callable[[], object]
 Progress = Callable[[], None]
@@ -294,7 +294,7 @@ class _Pass:
         """Look for a lemma about the members of the present box; False when stopped."""
         search, path, depth = self.search, self.path, int(self.state.depth)
         members = path.members[depth, : path.n_members[depth]]
-        found = search.lemmas.find(members, int(self.state.need), stop)
+        found = search.lemmas.find(members, int(self.state.need), stop, last_rule(search.M, path, depth))
         if found is None:
             return False
         self.state.refused = not found

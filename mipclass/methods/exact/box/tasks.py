@@ -146,6 +146,11 @@ def nearby(W: Array, direction: Array) -> Iterator[Array]:
         yield W + 2.0**power * step
 
 
+def last_rule(M: Array, path: Path, depth: int) -> Array | None:
+    """The rule at the centre of a box of the path that cannot be halved any more; None for other boxes."""
+    return np.asarray(M @ path.centre[depth]) if path.half[depth].max() <= 1.0 else None
+
+
 def grow_piece(work: BoxWork, piece: Piece, target: int, known: LemmaTable, budget: int, orders: Orders) -> Grown:
     """Grow a piece until every leaf proves min(target, cost of the incumbent), within about `budget` point visits."""
     return _Growing(work, piece, target, known, orders).run(budget)
@@ -211,7 +216,8 @@ class _Growing:
         """Look for a lemma about the members of the present box."""
         depth = int(self.state.depth)
         members = self.path.members[depth, : self.path.n_members[depth]]
-        found = self.lemmas.find(members, int(self.state.need), self.over)
+        at = last_rule(self.work.M, self.path, depth)
+        found = self.lemmas.find(members, int(self.state.need), self.over, at)
         self.state.refused = found is False
         if self.lemmas.counterexample is not None:
             for W in nearby(self.work.M @ self.path.centre[depth], self.lemmas.counterexample):

@@ -57,6 +57,8 @@ PATH_SHARE_PER_LEVEL = (
     0.1  # and at most this share per halving since they were last tried: the halves of a box inherit its pairs
 )
 SCANS_PER_VISIT = 20  # looks at one neighbour that cost the budget as much as one visit of a point
+MANY_POINTS = 20_000  # from so many on, conflicts are looked for only on boxes that those of one node could close: each costs a scan of all
+# members, so those of a large box that is halved anyway are found at less cost on its halves
 NOT_REPLAYED = -1  # stands for the op of the old tree where that tree does not have the box
 ZERO_PIVOT = 2.0 ** (QBITS - 10)  # pivots below 2^-10 of the largest possible entry count as zero
 
@@ -188,7 +190,8 @@ def _bound(
     """Bound the box by lost points and conflicts; (bound, number of conflicts, number of inherited ones, which stay in front).
 
     The conflicts are those of the box above, then those that the old tree made here, then, unless the old tree `splits` the box
-    or hands it over, new ones until the bound reaches the target.
+    or hands it over, new ones until the bound reaches the target. Among many points (MANY_POINTS) new ones are looked for only where those
+    that one node may add could be enough.
     """
     depth = state.depth
     above = path.pairs[depth - 1, : path.n_pairs[depth - 1]] if depth > 0 else path.pairs[0, :0]
@@ -199,7 +202,8 @@ def _bound(
         end = state.read_pairs + old.counts[state.read_nodes]
         n_pairs, inherited, gain = replay(old.pairs[state.read_pairs : end], box.left, box.pairs, n_pairs)
         bound += gain
-    if bound < target and not splits and n_pairs < box.pairs.shape[0]:
+    in_reach = points.Q.shape[0] < MANY_POINTS or target - bound <= MOST_NEW
+    if bound < target and in_reach and not splits and n_pairs < box.pairs.shape[0]:
         share = min(PATH_SHARE, PATH_SHARE_PER_LEVEL * path.since_paths[depth])
         found = match(points, box, n_pairs, inherited, target - bound, share)
         state.budget -= found.scans * box.members.shape[0] // SCANS_PER_VISIT
