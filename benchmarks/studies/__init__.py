@@ -33,6 +33,10 @@ STUDIES = {
         "benchmarks.studies.hard_margin.proofs",
         "Proven hard-margin loss on published instances (Santana et al., 2025): ours, HiGHS and SCIP in the same time; gaps of heuristics.",
     ),
+    "large_n": StudyEntry(
+        "benchmarks.studies.zero_one.large_n",
+        "Proofs by boxes of many points: processor seconds, boxes and memory against the number of points.",
+    ),
     "model_building": StudyEntry(
         "benchmarks.studies.general.model_building",
         "Building one model and loading it into HiGHS, and writing it to a file: mipclass against what one could use instead.",
