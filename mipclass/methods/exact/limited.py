@@ -101,7 +101,7 @@ class LimitedProof:
         data = prepare(form.X, form.y, np.ones(len(form.y)), cancel=False, keep_columns=cone is not None)
         goes_on = boxes is not None and _goes_on(boxes, priced, data)
         if boxes is not None and goes_on:
-            data, M, tree = boxes.data, boxes.search.M, boxes.search.proven_tree
+            data, M, tree = boxes.data, boxes.search.M, boxes.search.whole_tree()
         else:
             M, tree = generic(data.map if cone is None else cone.over(data).map(data)), None
         Z = data.Z if cone is None else np.vstack([data.Z, cone.over(data).rows])
@@ -164,7 +164,7 @@ def _goes_on(boxes: BoxProver, priced: PricedForm, data: ZeroOneData) -> bool:
     """Whether a search at these prices has all points, each of them with a cost, in coordinates that reach every rule."""
     search = boxes.search
     has_all = boxes.data is priced.data and len(boxes.data.Z) == len(data.Z) and boxes.data.proof_counts.counts.all()
-    return bool(has_all) and search.reaches_all and search.inverse is None and len(search.proven_tree.ops) > 0
+    return bool(has_all) and search.reaches_all and search.inverse is None and search.lower > 0
 
 
 def _losses(priced: PricedForm) -> list[PricedForm]:

@@ -17,8 +17,10 @@ from mipclass import models
 from mipclass.errors import InvalidInputError
 from mipclass.methods.exact.box import piece_pass
 from mipclass.methods.exact.box.kernels.state import HANDED, BoxTree
+from mipclass.methods.exact.box.piece_pass import Help
 from mipclass.methods.exact.box.pieces import PackedTree, Slices
-from mipclass.protocol.crew import LokyCrew, crew_for
+from mipclass.methods.exact.box.search import BoxSearch
+from mipclass.protocol.crew import LokyCrew, ThreadCrew, crew_for
 from mipclass.protocol.result import Status
 from tests.truth.zero_one import least_loss
 
@@ -61,6 +63,35 @@ def test_every_number_of_threads_proves_the_same(small_tasks, threads, kind, wei
         assert mipclass.verify(results[1].certificate, X, y, threads=2).optimal
         count_of_pieces += len(pieces_of(results[1]))
     assert count_of_pieces > 3
+
+
+@pytest.mark.parametrize("kind", ["normal", "lattice"])
+def test_pieces_join_to_the_tree_that_they_are_parts_of(small_tasks, kind):
+    X, y = points(5, 60, kind=kind)
+    signed = np.column_stack([X * y[:, None], y]).astype(float)
+    ones = np.ones(len(y), dtype=np.int64)
+    in_pieces = BoxSearch(signed, ones, help=Help(ThreadCrew(2), lambda: np.inf, None))
+    assert in_pieces.advance(lambda: False)
+    assert len(in_pieces.proven_pieces) > 3
+    again = BoxSearch(signed, ones, in_pieces.best_W)
+    again.tree = in_pieces.whole_tree()
+    for lemma in in_pieces.lemmas.proofs:
+        again.lemmas.add(lemma)
+    size = len(again.tree.ops)
+    assert size == sum(piece.nodes - len(piece.children) for piece in in_pieces.proven_pieces.values())
+    assert again.advance(lambda: False, goal=in_pieces.lower)
+    assert again.lower == in_pieces.lower
+    assert len(again.proven_tree.ops) <= size  # nothing had to be halved once more
+
+
+@pytest.mark.parametrize("seed", [6, 11])
+def test_limits_that_prices_do_not_close_go_on_from_the_pieces(small_tasks, seed):
+    X, y = points(seed, 60)
+    problem = models.neyman_pearson(X, y, 0.15)
+    one, two = (mipclass.solve(problem, "exact", threads=count) for count in (1, 2))
+    assert one.objective == two.objective == two.bound
+    assert two.extra["parts"] > 1
+    assert two.certified
 
 
 def test_threads_find_the_least_loss_of_enumeration(small_tasks):

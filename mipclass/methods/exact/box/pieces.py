@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....certificates.certificate import pack, pack_bytes
-from .kernels.state import HANDED, MOST_NEW, Boxes, BoxTree
+from .kernels.state import HANDED, MOST_NEW, OPEN, Boxes, BoxTree
 
 FASTEST = 1
 """zlib's level for trees at rest: packing takes 2 % of the time of the search (level 6: 15 %) and the text is a tenth longer."""
@@ -115,6 +115,38 @@ def forest_content(pieces: dict[int, Piece]) -> list[dict[str, Any]]:
             "tree": pieces[number].tree.content(),
         }
         for number in order
+    ]
+
+
+def joined(pieces: dict[int, Piece]) -> BoxTree:
+    """One tree of all pieces: each box that a piece hands over is replaced by the tree of the piece that it goes to.
+
+    The conflicts of a handed box are left out, since the root of the other piece begins with them.
+    """
+    found: list[BoxTree] = []
+    todo: list[int | BoxTree] = [0]  # pieces, and stretches of trees between two handed boxes, the next one last
+    while todo:
+        following = todo.pop()
+        if isinstance(following, BoxTree):
+            found.append(following)
+            continue
+        piece = pieces[following]
+        stretches = _stretches(piece.tree.unpacked())
+        todo.append(stretches[-1])
+        for stretch, child in zip(stretches[-2::-1], piece.children[::-1], strict=True):
+            todo.extend((child, stretch))
+    return BoxTree._make(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+
+def _stretches(tree: BoxTree) -> list[BoxTree]:
+    """What lies before, between and after the boxes that the tree hands over."""
+    handed = np.flatnonzero(tree.ops == HANDED)
+    pairs = np.append(0, np.cumsum(tree.counts, dtype=np.int64))
+    lemmas = np.append(0, np.cumsum(tree.ops == OPEN))
+    starts, ends = np.append(0, handed + 1), np.append(handed, len(tree.ops))
+    return [
+        BoxTree(tree.ops[a:b], tree.counts[a:b], tree.pairs[pairs[a] : pairs[b]], tree.lemmas[lemmas[a] : lemmas[b]])
+        for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
     ]
 
 

@@ -29,6 +29,7 @@ from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, Boxes, BoxTree
 from .lemmas import FEW, NO_WALLS, Walls
 from .outlook import nodes_to_come
 from .piece_pass import Help, PiecePass, TaskRecord, first_pieces
+from .pieces import joined
 from .proof import BoxProof
 from .saved import Saver
 from .tasks import CHUNK, BoxWork, last_rule, nearby
@@ -154,6 +155,10 @@ class BoxSearch:
             self.best, self.best_W = loss, np.array(W, dtype=np.float64)
             return True
         return False
+
+    def whole_tree(self) -> BoxTree:
+        """The tree that proves `lower`, also where it was grown in pieces."""
+        return joined(self.proven_pieces) if self.proven_pieces else self.proven_tree
 
     def look_below(self, cost: int) -> None:
         """Look for no rule that costs so much or more: the search ends once none costs less, with or without an incumbent."""
