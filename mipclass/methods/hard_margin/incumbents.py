@@ -26,8 +26,8 @@ BETTER = 1e-10
 SPREAD = (0.05, 1.0)
 """Length of a random step from the incumbent, relative to its own, drawn between these."""
 
-A_MOMENT = 20_000_000
-"""Pairs of points that the slabs of the swaps between two looks at the clock may go through: about a tenth of a second."""
+A_MOMENT = 1e8
+"""Nanoseconds that swaps between two looks at the clock, and each step of a kick, may take, about."""
 
 FEW_ERRORS = 1e-5
 """|w|^2 times this and the features' mean variance is the price of a wide margin while the number of errors is lowered: that of one error for a
@@ -46,9 +46,6 @@ starts, in turn from a random descent and from the best rule.
 
 DRAWS = 200
 """Random numbers of one kick: more than it has points to choose."""
-
-A_KICK = 2e8
-"""Time of one step of a kick, at most about, in nanoseconds: a fifth of a second."""
 
 SMALLER_A = (1 / 16, 1 / 4, 1 / 2, 3 / 4, 1.0)
 """Where every descent ends in a constant rule, rules for these multiples of a are found one after the other, each from the one before."""
@@ -93,11 +90,17 @@ def _swapped(form: HardMarginForm, rule: Rule, terms: Terms, stop: Stop) -> Rule
     if not rule[1].any():
         return rule
     move, n = 0, len(form.P) + len(form.N)
-    part = max(1, A_MOMENT // (len(form.P) * len(form.N)))
+    part = int(max(1, A_MOMENT // (5 * len(form.P) * len(form.N) + 3 * _hull_time(form))))
     while move < n and not stop():
         *found, move = swap(form.P, form.N, form.cloud_costs, rule, terms, (move, min(n, move + part)))
         rule = (found[0], found[1], found[2])
     return rule
+
+
+def _hull_time(form: HardMarginForm) -> float:
+    """Nanoseconds of one nearest-point problem, about: some 2 d steps, each with all margins and a dense system."""
+    n, d = len(form.P) + len(form.N), form.X.shape[1]
+    return 2 * d * (2 * n * d + d**3 / 10 + 5000)
 
 
 def first_rule(form: HardMarginForm, run: Run, starts: int, kicks: int, warm: Array | None = None) -> Rule:
@@ -160,8 +163,7 @@ def _kicked(
     """The best rule after kicks, until so many in a row did not lower the cost."""
     from .kernels.kicks import kick
 
-    n, d = len(form.P) + len(form.N), form.X.shape[1]
-    hulls = int(max(1, A_KICK // (2 * d * (2 * n * d + d**3 / 10 + 5000))))
+    hulls = int(max(1, A_MOMENT // _hull_time(form)))
     best, level, failed = rule, rule[0], 0
     while best[1].any() and best[0] < np.inf and failed < kicks and not stop():
         drops = int(rng.integers(2) * (1 + rng.geometric(0.5)))

@@ -55,12 +55,13 @@ def _come_back(P: Any, N: Any, costs: Any, kept: Any, banned: Any, terms: Any, h
         waiting = np.flatnonzero(~(kept | banned))
         least, chosen = 4 * a / square * (1 - BETTER) if errors <= most else np.inf, NOBODY
         for p in waiting[np.argsort(-margins[waiting])][:TRIED]:
-            if least + price * costs[p] <= 0.0:
+            if hulls <= 0 or least + price * costs[p] <= 0.0:
                 continue
             hulls -= 1
             enough = 4 * a / (least + price * costs[p])
             kept[p] = True
             if _hulls(P, N, kept, enough)[0] > enough:
+                hulls -= 1
                 found, along, _ = _hulls(P, N, kept, NEAREST)
                 if found > enough:
                     least, chosen, next_square, next_v = 4 * a / found - price * costs[p], p, found, along
