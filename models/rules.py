@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,6 +29,12 @@ are taken for rounding errors, which in double precision are far smaller."""
 DIAGONAL_TOLERANCE = 1e-10
 """A diagonal entry k(x, x) may be negative by this fraction of the largest one, by rounding of |x|^2."""
 
+SMALLEST = 1e-300
+"""A positive scale for a kernel matrix of zeros."""
+
+BLOCK = 1 << 20
+"""Entries of a block of rows, 8 MB: so large that a loop over the blocks costs nothing, and small beside the matrix."""
+
 RANK_TOLERANCE = 1e-12
 """Eigenvalues of the kernel matrix up to this fraction of the largest are zero: directions that no score depends on."""
 
@@ -38,9 +44,6 @@ methods leave such remainders at points that are no support vectors."""
 
 HEAVIEST_SHOWN = 4
 """Training points that the words of a rule name."""
-
-SMALLEST = 1e-300
-"""A positive scale for a kernel matrix of zeros."""
 
 
 @dataclass(frozen=True)
@@ -169,22 +172,15 @@ class Kernel(Rule):
         if self.kernel == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise InvalidInputError(f"a precomputed kernel matrix must be square; got shape {tuple(X.shape)}.")
-            K = self.gram(X, X)[np.ix_(rows, rows)]
+            K = _symmetrised(self.gram(X, X)[np.ix_(rows, rows)])
+        elif callable(self.kernel):
+            K = _symmetrised(self.gram(X[rows], X[rows]))
         else:
-            K = self.gram(X[rows], X[rows])
-        scale = max(float(np.abs(np.diagonal(K)).max(initial=0.0)), SMALLEST)
-        if not np.isfinite(K).all():
-            raise InvalidInputError(
-                "the kernel matrix holds NaN or infinite values; scale the data or lower the degree."
-            )
-        if float(np.abs(K - K.T).max()) > KERNEL_TOLERANCE * scale:
-            raise InvalidInputError("the kernel matrix is not symmetric; a kernel must satisfy k(x, x') = k(x', x).")
-        # K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj) are necessary for a positive semidefinite matrix, and cheap to test.
-        root = np.sqrt(np.maximum(np.diagonal(K), 0.0))
-        limit = np.outer(root, root) + KERNEL_TOLERANCE * scale
-        if float(np.diagonal(K).min()) < -DIAGONAL_TOLERANCE * scale or (np.abs(K) > limit).any():
+            points = X[rows]
+            K = _symmetric_matrix(points.shape[0], lambda part, rest: self.gram(points[part], points[rest]))
+        if self.kernel not in ("rbf", "linear") and not _may_be_semidefinite(K):
             raise not_positive_semidefinite()
-        return np.asarray(0.5 * (K + K.T))
+        return K
 
     def _factor(self, X: Any, rows: Any) -> tuple[Array, Array]:
         """(V, root) such that F = V diag(root) are the coordinates of the training points, F F' = K."""
@@ -267,3 +263,62 @@ def _squared_norms(X: Any) -> Array:
     """|x|^2 for each row x of X, dense or sparse."""
     squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
     return np.asarray(squares, dtype=np.float64).ravel()
+
+
+def _blocks(n: int) -> Iterator[tuple[slice, slice]]:
+    """Consecutive blocks of the rows of an (n, n) matrix, each with its columns from the diagonal on."""
+    size = max(1, BLOCK // max(1, n))
+    for first in range(0, n, size):
+        yield slice(first, min(first + size, n)), slice(first, n)
+
+
+def _symmetric_matrix(n: int, entries: Callable[[slice, slice], Array]) -> Array:
+    """(n, n) matrix of a symmetric kernel; `entries` gives those of some rows and columns and is asked for half of them."""
+    K = np.empty((n, n))
+    for rows, columns in _blocks(n):
+        part = entries(rows, columns)
+        corner = part[:, : part.shape[0]]
+        corner[:] = 0.5 * (corner + corner.T)
+        _refuse_infinite(part)
+        K[rows, columns] = part
+        K[columns, rows] = part.T
+    return K
+
+
+def _symmetrised(K: Array) -> Array:
+    """K, which is changed in place, with both triangles replaced by their mean; refused when they differ."""
+    _refuse_infinite(np.diagonal(K))
+    scale = _scale(K)
+    for rows, columns in _blocks(len(K)):
+        part, mirrored = K[rows, columns], K[columns, rows].T.copy()
+        _refuse_infinite(part)
+        _refuse_infinite(mirrored)
+        if float(np.abs(part - mirrored).max()) > KERNEL_TOLERANCE * scale:
+            raise InvalidInputError("the kernel matrix is not symmetric; a kernel must satisfy k(x, x') = k(x', x).")
+        mirrored += part
+        mirrored *= 0.5
+        K[rows, columns] = mirrored
+        K[columns, rows] = mirrored.T
+    return K
+
+
+def _may_be_semidefinite(K: Array) -> bool:
+    """Whether K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj), which a positive semidefinite matrix satisfies and which is cheap to test."""
+    scale, diagonal = _scale(K), np.diagonal(K)
+    if float(diagonal.min(initial=0.0)) < -DIAGONAL_TOLERANCE * scale:
+        return False
+    root = np.sqrt(np.maximum(diagonal, 0.0))
+    return all(
+        bool((np.abs(K[rows, columns]) <= np.outer(root[rows], root[columns]) + KERNEL_TOLERANCE * scale).all())
+        for rows, columns in _blocks(len(K))
+    )
+
+
+def _scale(K: Array) -> float:
+    """The largest |K_ii|."""
+    return max(float(np.abs(np.diagonal(K)).max(initial=0.0)), SMALLEST)
+
+
+def _refuse_infinite(part: Array) -> None:
+    if not np.isfinite(part).all():
+        raise InvalidInputError("the kernel matrix holds NaN or infinite values; scale the data or lower the degree.")

@@ -28,6 +28,8 @@ MOSTLY_RIDGE = (
     1e-9  # a Schur complement below a hundred ridges, relative to Q_jj, does not tell a point from the others
 )
 
+MANY = 0.25  # share of the points
+
 
 class PathChanges(NamedTuple):
     """Changes of the multipliers along breakpoints: a = rest + C theta [outlier].
@@ -88,7 +90,9 @@ class SignedRows(NamedTuple):
         return DEPENDENT
 
     def restrict(self, names: Index) -> SignedRows:
-        """The operator of the points `names` alone."""
+        """The operator of the points `names` alone, which are in ascending order; that of all points is this one."""
+        if len(names) == len(self.diagonal):
+            return self
         Z = self.matrix[names]
         return self._build(Z, compressed(Z) if self.is_compressed else NOT_COMPRESSED, self.diagonal[names])
 
@@ -192,7 +196,9 @@ class SignedGram(NamedTuple):
         return MOSTLY_RIDGE
 
     def restrict(self, names: Index) -> SignedGram:
-        """The operator of the points `names` alone."""
+        """The operator of the points `names` alone, which are in ascending order; that of all points is this one."""
+        if len(names) == len(self.diagonal):
+            return self
         return self._build(self.matrix[np.ix_(names, names)], self.diagonal[names], self.ridge[names])
 
     def drive(self, index: Index, values: Array) -> Array:
@@ -207,6 +213,10 @@ class SignedGram(NamedTuple):
         """Qv for v given by its entries."""
         if len(index) == 1:
             return np.asarray(self.matrix[index[0]] * values[0])
+        if len(index) > MANY * len(self.matrix):  # a product with zeros costs less than a copy of these rows
+            v = np.zeros(len(self.matrix))
+            v[index] = values
+            return np.asarray(self.matrix @ v)
         return np.asarray(self.matrix[index].T @ values)
 
     def margins(self, a: Array) -> Array:
