@@ -217,7 +217,13 @@ class Kernel(Rule):
         used = np.flatnonzero(c)
         if self.kernel == "precomputed":
             return np.asarray(self.gram(X[:, used], X) @ c[used])
-        return np.asarray(self.gram(X, values["points"][used]) @ c[used])
+        points, n = values["points"][used], X.shape[0]
+        if callable(self.kernel):
+            return np.asarray(self.gram(X, points) @ c[used])
+        out = np.empty(n)
+        for part in _rows(n, len(used)):
+            out[part] = self.gram(X[part], points) @ c[used]
+        return out
 
     def squared_norm(self, model: Model, values: Mapping[str, Any]) -> float:
         return float(np.asarray(values["c"]) @ self.scores(values, model.X))
@@ -265,11 +271,16 @@ def _squared_norms(X: Any) -> Array:
     return np.asarray(squares, dtype=np.float64).ravel()
 
 
-def _blocks(n: int) -> Iterator[tuple[slice, slice]]:
-    """Consecutive blocks of the rows of an (n, n) matrix, each with its columns from the diagonal on."""
-    size = max(1, BLOCK // max(1, n))
+def _rows(n: int, columns: int) -> Iterator[slice]:
+    """Consecutive blocks of the rows of an (n, columns) matrix."""
+    size = max(1, BLOCK // max(1, columns))
     for first in range(0, n, size):
-        yield slice(first, min(first + size, n)), slice(first, n)
+        yield slice(first, min(first + size, n))
+
+
+def _blocks(n: int) -> Iterator[tuple[slice, slice]]:
+    """Blocks of the rows of an (n, n) matrix, each with its columns from the diagonal on."""
+    return ((rows, slice(rows.start, n)) for rows in _rows(n, n))
 
 
 def _symmetric_matrix(n: int, entries: Callable[[slice, slice], Array]) -> Array:

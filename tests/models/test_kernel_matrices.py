@@ -73,3 +73,11 @@ def test_no_memory_is_taken_beside_the_matrix(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 1.3 * K.nbytes
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+def test_scores_by_blocks_are_those_of_the_whole_matrix(stored, X):
+    c = np.random.default_rng(1).normal(size=45) * (np.arange(45) % 3 > 0)
+    scores = Kernel("rbf", 0.3, offset=1.0).scores({"c": c, "points": stored(X)}, stored(X))
+    np.testing.assert_allclose(scores, (rbf_kernel(X, gamma=0.3) + 1.0) @ c, atol=1e-12)
+    assert Kernel("rbf").scores({"c": np.zeros(45), "points": X}, X[:0]).shape == (0,)
