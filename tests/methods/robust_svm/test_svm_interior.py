@@ -38,6 +38,7 @@ def relative_gap(Z, C, a, w0=0.0) -> float:
 @example(4, 4, 4, 1.0, 2.0)  # a share of 2e-8 that is not zero
 @example(363303, 3, 6, 3.406504078691319, 2.2958380237768305)
 @example(504341, 1, 5, 3.5965522414527396, 0.6924579193668097)
+@example(470, 17, 6, 3.9375, 0.34375)  # w and the multipliers drifted apart
 def test_gap_closes_for_any_cost_scale_and_start(seed, n, d, log_C, spread):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, d)) * np.logspace(-spread, 0, d)
