@@ -1,4 +1,4 @@
-"""What every test needs: one thread per numerical library, and pictures that no screen shows."""
+"""What every test needs: one thread per numerical library, pictures that no screen shows, and property tests without a clock."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("mipclass", deadline=None)
+settings.load_profile("mipclass")
 
 # The libraries read these when they are first imported, which is after this file. One thread each: tests run side by side.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

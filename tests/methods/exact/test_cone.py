@@ -206,7 +206,12 @@ MARGIN = models.ZeroOne(margin=1)
 POINTED = {
     "a margin": (MARGIN, [], "exact", "use solver='iis'"),
     "a penalty": (MARGIN + 0.1 * models.L1(), [], "iis", "Use solver='auto'"),
-    "parity with a margin": (MARGIN, [models.RateParity([0, 1, 0, 1], 0.1)], "iis", "use solver='highs'"),
+    "parity with a margin": (
+        MARGIN,
+        [models.RateParity([0, 1, 0, 1], 0.1)],
+        "iis",
+        "which solver='exact' proves, or solver='scip'",
+    ),
 }
 
 
