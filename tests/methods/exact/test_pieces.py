@@ -16,9 +16,9 @@ import mipclass
 from mipclass import models
 from mipclass.errors import InvalidInputError
 from mipclass.methods.exact.box import piece_pass
-from mipclass.methods.exact.box.kernels.state import HANDED, BoxTree
+from mipclass.methods.exact.box.kernels.state import HANDED, LEAF, MOST_NEW, OPEN, Boxes, BoxTree
 from mipclass.methods.exact.box.piece_pass import Help
-from mipclass.methods.exact.box.pieces import PackedTree, Slices
+from mipclass.methods.exact.box.pieces import PackedTree, Piece, Slices, joined
 from mipclass.methods.exact.box.search import BoxSearch
 from mipclass.protocol.crew import LokyCrew, ThreadCrew, crew_for
 from mipclass.protocol.result import Status
@@ -82,6 +82,22 @@ def test_pieces_join_to_the_tree_that_they_are_parts_of(small_tasks, kind):
     assert again.advance(lambda: False, goal=in_pieces.lower)
     assert again.lower == in_pieces.lower
     assert len(again.proven_tree.ops) <= size  # nothing had to be halved once more
+
+
+def test_a_root_inside_a_tree_has_room_for_its_own_conflicts_alone():
+    def tree(ops, counts):
+        pairs = np.arange(3 * sum(counts), dtype=np.int32).reshape(-1, 3) % 100
+        lemmas = np.arange(ops.count(OPEN), dtype=np.int32)
+        return BoxTree(np.array(ops, np.uint8), np.array(counts, np.uint16), pairs, lemmas)
+
+    first, second = tree([1, HANDED, OPEN], [2, 5, 1]), tree([2, LEAF, OPEN], [MOST_NEW + 40, 0, 3])
+    box = Boxes.blank(1, 3)
+    found = joined({0: Piece(box, PackedTree.of(first), (7,)), 7: Piece(box, PackedTree.of(second))})
+    assert found.ops.tolist() == [1, 2, LEAF, OPEN, OPEN]
+    assert found.counts.tolist() == [2, MOST_NEW, 0, 3, 1]
+    expected = np.concatenate([first.pairs[:2], second.pairs[40:], first.pairs[7:]])
+    assert (found.pairs == expected).all()
+    assert found.lemmas.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("seed", [6, 11])

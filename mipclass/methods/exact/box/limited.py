@@ -183,7 +183,8 @@ class LimitedBoxes:
                 tree = out.head(state.written_nodes, state.written_pairs, state.written_lemmas)
                 return Part(number, target, tree, handed.head(state.handed), np.zeros(0, np.int64))
             if status == FULL:
-                out, handed = out.doubled(), handed.doubled()
+                out = out.enlarged(state.written_nodes, state.written_pairs, state.written_lemmas)
+                handed = handed.enlarged(state.handed)
             elif status == ASKING:
                 members = path.members[state.depth, : path.n_members[state.depth]]
                 found = loss.lemmas.find(members, int(state.need), stop)

@@ -121,7 +121,8 @@ def forest_content(pieces: dict[int, Piece]) -> list[dict[str, Any]]:
 def joined(pieces: dict[int, Piece]) -> BoxTree:
     """One tree of all pieces: each box that a piece hands over is replaced by the tree of the piece that it goes to.
 
-    The conflicts of a handed box are left out, since the root of the other piece begins with them.
+    The root of a piece begins with all conflicts that the boxes above had. Inside a tree these are inherited, and a node has room for
+    MOST_NEW of its own: the last ones stay, which were found at the root itself. The others cost no more than finding them again.
     """
     found: list[BoxTree] = []
     todo: list[int | BoxTree] = [0]  # pieces, and stretches of trees between two handed boxes, the next one last
@@ -131,11 +132,20 @@ def joined(pieces: dict[int, Piece]) -> BoxTree:
             found.append(following)
             continue
         piece = pieces[following]
-        stretches = _stretches(piece.tree.unpacked())
+        tree = piece.tree.unpacked()
+        stretches = _stretches(tree if following == 0 else _as_inner(tree))
         todo.append(stretches[-1])
         for stretch, child in zip(stretches[-2::-1], piece.children[::-1], strict=True):
             todo.extend((child, stretch))
     return BoxTree._make(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+
+def _as_inner(tree: BoxTree) -> BoxTree:
+    """The tree with at most MOST_NEW conflicts at its root."""
+    surplus = max(0, int(tree.counts[0]) - MOST_NEW)
+    counts = tree.counts.copy()
+    counts[0] -= surplus
+    return tree._replace(counts=counts, pairs=tree.pairs[surplus:])
 
 
 def _stretches(tree: BoxTree) -> list[BoxTree]:

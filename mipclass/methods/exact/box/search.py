@@ -287,7 +287,7 @@ class _Pass:
                 search.tree = self.out.head(state.written_nodes, state.written_pairs, state.written_lemmas)
                 return True
             if status == FULL:
-                self.out = self.out.doubled()
+                self.out = self.out.enlarged(state.written_nodes, state.written_pairs, state.written_lemmas)
             elif status == ASKING and not self._ask(stop):
                 return False
             if on_progress is not None:

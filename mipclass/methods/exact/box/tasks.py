@@ -197,7 +197,8 @@ class _Growing:
                 self._offer(self.work.M @ self.path.centre[state.depth])
                 continue
             if status == FULL:
-                self.out, self.handed = self.out.doubled(), self.handed.doubled()
+                self.out = self.out.enlarged(state.written_nodes, state.written_pairs, state.written_lemmas)
+                self.handed = self.handed.enlarged(state.handed)
             elif status == ASKING:
                 self._ask()
             if self.over():

@@ -6,7 +6,7 @@ itself does not import numba, so that the search can build its arrays before any
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,9 +101,9 @@ class Boxes(NamedTuple):
         """Room for so many."""
         return cls(np.zeros((count, r)), np.zeros((count, r)))
 
-    def doubled(self) -> Boxes:
-        """The same boxes with twice the room."""
-        return Boxes._make(np.concatenate([part, np.zeros_like(part)]) for part in self)
+    def enlarged(self, count: int) -> Boxes:
+        """The same boxes with twice the room if so many fill half of it."""
+        return Boxes._make(_with_room(part, count, 1) for part in self)
 
     def head(self, count: int) -> Boxes:
         """A copy of the first so many."""
@@ -155,9 +155,20 @@ class BoxTree(NamedTuple):
             self.ops[:nodes].copy(), self.counts[:nodes].copy(), self.pairs[:pairs].copy(), self.lemmas[:lemmas].copy()
         )
 
-    def doubled(self) -> BoxTree:
-        """The same tree with twice the room."""
-        return BoxTree._make(np.concatenate([part, np.zeros_like(part)]) for part in self)
+    def enlarged(self, nodes: int, pairs: int, lemmas: int) -> BoxTree:
+        """The same tree with twice the room for those of its nodes, conflicts and lemmas that fill half of it, or have none for another node."""
+        return BoxTree(
+            _with_room(self.ops, nodes, 1),
+            _with_room(self.counts, nodes, 1),
+            _with_room(self.pairs, pairs, MOST_NEW + 1),
+            _with_room(self.lemmas, lemmas, 1),
+        )
+
+
+def _with_room(part: NDArray[Any], used: int, spare: int) -> NDArray[Any]:
+    """The array, or one twice as long if half of it is used or less than `spare` is left."""
+    is_wide = used + max(used, spare) < len(part)
+    return part if is_wide else np.concatenate([part, np.zeros_like(part)])
 
 
 _STATE = np.dtype(
