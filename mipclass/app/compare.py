@@ -2,8 +2,8 @@
 
 Outer folds measure; inner folds, inside each training part, choose hyper-parameters. Every method sees the same folds and
 columns standardised on the training part. Training errors are those of a fit to all rows; next to them stands the proven
-lower bound on the errors of any linear rule. Compositions, the 0-1 loss under side constraints, are fitted in the units of the data, as `mipclass fit`
-does, and have bounds of their own.
+lower bound on the errors of any linear rule. Compositions, the 0-1 loss under side constraints, are fitted in the units of
+the data, as `mipclass fit` does, and have bounds of their own.
 """
 
 from __future__ import annotations

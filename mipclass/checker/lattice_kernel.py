@@ -2,7 +2,8 @@
 
 A box gives each weight a range. At most `most` weights differ from zero. The signed score of a point is at most the sum of its terms, the
 larger end of each weight's range times the signed value, where of the weights that may be zero only the largest terms count, as many as
-may still be used. A row a.w >= c between weights is kept by no rule of the box if its largest a.w, found in the same way, is below c. A positive point is right for thresholds t <= last, a negative one for t >= first (`ends`).
+may still be used. A row a.w >= c between weights is kept by no rule of the box if its largest a.w, found in the same way, is below c. A
+positive point is right for thresholds t <= last, a negative one for t >= first (`ends`).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ relative margin delta when each point is either wrong, z_i.W <= 0, or right by t
 
 That is: its right points stay right when every number moves by up to delta times the largest magnitude in its column. The scope does not
 change when a column is multiplied by a number, and delta = 0 means every rule. A vector r with |r_j| <= delta s_j U has
-r.W <= delta U sum_j s_j |W_j|, so it stands for zero in an argument about points that are right with multipliers of sum U. A point whose error helps to keep a limit has a
-copy with the other label (`problem.unfolded`), which is right by the margin where the point is wrong.
+r.W <= delta U sum_j s_j |W_j|, so it stands for zero in an argument about points that are right with multipliers of sum U. A point
+whose error helps to keep a limit has a copy with the other label (`problem.unfolded`), which is right by the margin where the point is wrong.
 """
 
 from __future__ import annotations

@@ -113,7 +113,10 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
         """The fitted rule in words, with as few digits as keep the decision for every training point; of kernels there is none."""
         reading = getattr(self, "_reading", None)
         if reading is None:
-            raise AttributeError(f"this {type(self).__name__} has no rule in words: it is not fitted, or not linear.")
+            raise AttributeError(
+                f"this {type(self).__name__} has no rule in words: it is not fitted, has a kernel, or was loaded from a file (the digits are "
+                "chosen on the training points, which a file does not hold); coef_ and intercept_ have the numbers."
+            )
         return str(reading.sentence())
 
     def predict(self, X: Any) -> NDArray[Any]:

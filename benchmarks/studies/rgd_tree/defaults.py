@@ -30,7 +30,8 @@ Points = tuple[np.ndarray, np.ndarray]
 def _made(n: int, d: int, informative: int, flips: float, apart: float, seed: int) -> Points:
     from sklearn.datasets import make_classification
 
-    return make_classification(n, d, n_informative=informative, flip_y=flips, class_sep=apart, random_state=seed)  # type: ignore[no-any-return]
+    X, y = make_classification(n, d, n_informative=informative, flip_y=flips, class_sep=apart, random_state=seed)
+    return X, y
 
 
 def _pair(name: str, first: int, second: int) -> Points:
@@ -51,7 +52,8 @@ def _even_and_odd_digits() -> Points:
 def _moons() -> Points:
     from sklearn.datasets import make_moons
 
-    return make_moons(1000, noise=0.3, random_state=0)  # type: ignore[no-any-return]
+    X, y = make_moons(1000, noise=0.3, random_state=0)
+    return X, y
 
 
 def _stored(name: str) -> Points:

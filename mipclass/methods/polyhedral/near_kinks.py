@@ -50,10 +50,12 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class _ActivePieces(NamedTuple):
-    """For each point the plane whose error is active, -1 for none (error 0), and its distance to the next kink, in units of (V, g)."""
+    """For each point the plane whose error is active, -1 for none (error 0), and its distance to the next kink, in units of (V, g); and
+    the objective of the whole LP there."""
 
     active: Positions
     distance: Array
+    value: float
 
 
 class NearKinks:
@@ -101,7 +103,7 @@ class NearKinks:
             if not touches and not left.any():
                 self.step = float(np.abs(answer.planes - begin).max())
                 return answer
-            if self._value(answer.planes, assignment) < self._value(centre, assignment):
+            if there.value < pieces.value:
                 centre, pieces = answer.planes, there
                 near, radius = self._nearest(pieces, ROOM * radius if touches else radius)
             else:
@@ -136,7 +138,8 @@ class NearKinks:
         b = self.sets.errors_b(planes)[np.arange(len(assignment)), assignment]
         active = [np.where(most > 0.0, a.argmax(axis=1), -1), np.where(b > 0.0, assignment, -1)]
         distance = [room_a / self._norms[0], np.abs(b) / self._norms[1]]
-        return _ActivePieces(np.concatenate(active), np.concatenate(distance))
+        value = self.sets.p @ most.clip(min=0.0) + self.sets.q @ b.clip(min=0.0) + (np.abs(planes) @ self.sets.l1).sum()
+        return _ActivePieces(np.concatenate(active), np.concatenate(distance), float(value))
 
     def _nearest(self, pieces: _ActivePieces, radius: float) -> tuple[Mask, float]:
         """The points near enough to a kink for a box of this radius, within the limits of their share, and the radius; 0 asks for one."""
@@ -145,13 +148,6 @@ class NearKinks:
         least, most = np.partition(pieces.distance, bounds)[bounds]
         reach = np.clip(radius / to_radius, least, most) if radius > 0.0 else most
         return pieces.distance <= reach, max(radius, float(to_radius * reach), LEAST_RADIUS)
-
-    def _value(self, planes: Array, assignment: Positions) -> float:
-        """The objective of the whole LP."""
-        sets = self.sets
-        b = sets.errors_b(planes)[np.arange(len(assignment)), assignment]
-        points = sets.p @ sets.errors_a(planes).max(axis=1).clip(min=0.0) + sets.q @ b.clip(min=0.0)
-        return float(points + (np.abs(planes) @ sets.l1).sum())
 
     def _of_both(self, values: NDArray[Number]) -> tuple[NDArray[Number], NDArray[Number]]:
         """The parts of A and of B."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 import base64
 import copy
 import zlib
-from fractions import Fraction
-from itertools import pairwise, product
-from math import floor
 
 import numpy as np
 import pytest
@@ -16,40 +13,16 @@ from hypothesis import strategies as st
 
 import mipclass
 from mipclass import models
+from tests.truth.lattice import errors, least_on_lattice
 from tests.truth.zero_one import KINDS, tiny_instance
 
 
-def thresholds(scores, *, intercept, whole, margin):
-    if not intercept:
-        return [Fraction(0)]
-    if whole:
-        return sorted({Fraction(floor(s) + k) for s in scores for k in (-2, -1, 0, 1, 2)})
-    ordered = sorted(set(scores))
-    if margin:
-        return [s + k for s in ordered for k in (-1, 1)]
-    return [ordered[0] - 1, ordered[-1] + 1, *((a + b) / 2 for a, b in pairwise(ordered))]
-
-
-def least_on_lattice(X, y, weights, values, *, most, cost=0.0, margin=0, offset=(True, False), limit=None, up=None):
-    """The least cost over all whole weights and thresholds, in fractions; None when no rule is allowed.
-
-    offset : whether there is one, and whether it is whole.   limit : (mask, largest weight of errors).   up : a weight that is >= 0.
-    """
-    points = [[Fraction(v) for v in row] for row in X.tolist()]
-    best = None
-    for w in product(values, repeat=X.shape[1]):
-        used = sum(v != 0 for v in w)
-        if used > most or (up is not None and w[up] < 0):
-            continue
-        scores = [sum((a * v for a, v in zip(w, row, strict=True)), Fraction(0)) for row in points]
-        for t in thresholds(scores, intercept=offset[0], whole=offset[1], margin=margin):
-            gains = [(s - t) * int(label) for s, label in zip(scores, y, strict=True)]
-            wrong = np.array([gain < 1 if margin else gain <= 0 for gain in gains])
-            if limit is not None and weights[wrong & limit[0]].sum() > limit[1] + 1e-9:
-                continue
-            total = float(weights[wrong].sum()) + cost * used
-            best = total if best is None else min(best, total)
-    return best
+def proven(problem, truth):
+    """The certified answer of `exact`, which is infeasible exactly where enumeration finds nothing; None in that case."""
+    result = mipclass.solve(problem, solver="exact")
+    assert result.certified
+    assert result.status == ("infeasible" if truth is None else "optimal")
+    return None if truth is None else result
 
 
 @given(
@@ -87,24 +60,25 @@ def test_whole_weights_equal_enumeration_and_are_certified(
         ],
         sample_weight=weights,
     )
+
+    def errors_keep(gains):
+        wrong = np.array(errors(gains, margin))
+        return rate is None or weights[wrong & ~positive].sum() <= rate * weights[~positive].sum() + 1e-9
+
     truth = least_on_lattice(
         X,
         y,
         weights,
         range(-largest, largest + 1),
-        most=most,
-        cost=cost,
-        margin=margin,
         offset=offset,
-        limit=None if rate is None else (~positive, rate * weights[~positive].sum()),
-        up=0 if signed else None,
+        margin=margin,
+        weights_keep=lambda w: np.count_nonzero(w) <= most and not (signed and w[0] < 0),
+        errors_keep=errors_keep,
+        cost=cost,
     )
-    result = mipclass.solve(problem, solver="exact")
-    assert result.certified
-    if truth is None:
-        assert result.status == "infeasible"
+    result = proven(problem, truth)
+    if result is None:
         return
-    assert result.status == "optimal"
     assert result.recounted
     in_scope = result.certificate.content["lower"]["relative_margin"] != "0"
     # Among decimals, rules that are right by rounding alone may do better than those of the scope.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 from fractions import Fraction
-from itertools import pairwise, product
-from math import floor
 
 import numpy as np
 import pytest
@@ -14,7 +12,10 @@ from hypothesis import strategies as st
 
 import mipclass
 from mipclass import models
+from tests.truth.lattice import errors, least_on_lattice
 from tests.truth.zero_one import tiny_instance
+
+from .test_whole import proven
 
 ROWS = {
     "order": [((1.0, -1.0, 0.0), 0.0)],
@@ -35,38 +36,6 @@ def rate_gap(wrong, positive, weights, groups, rate):
         for g in np.unique(groups)
     ]
     return max(rates) - min(rates), counted
-
-
-def thresholds(scores, offset, margin):
-    if not offset[0]:
-        return [Fraction(0)]
-    if offset[1]:
-        return sorted({Fraction(floor(s) + k) for s in scores for k in (-2, -1, 0, 1, 2)})
-    ordered = sorted(set(scores))
-    if margin:
-        return [s + k for s in ordered for k in (-1, 1)]
-    return [ordered[0] - 1, ordered[-1] + 1, *((a + b) / 2 for a, b in pairwise(ordered))]
-
-
-def least_on_lattice(X, y, weights, values, *, offset, margin, rows, parity):
-    """The least cost over all whole weights and thresholds, in fractions; None when no rule is allowed. Points that a rate of groups
-    counts may not be tied."""
-    points = [[Fraction(v) for v in row] for row in X.tolist()]
-    best = None
-    for w in product(values, repeat=X.shape[1]):
-        if any(sum((Fraction(a) * v for a, v in zip(row, w, strict=True)), Fraction(0)) < end for row, end in rows):
-            continue
-        scores = [sum((a * v for a, v in zip(w, row, strict=True)), Fraction(0)) for row in points]
-        for t in thresholds(scores, offset, margin):
-            gains = [(s - t) * int(label) for s, label in zip(scores, y, strict=True)]
-            wrong = np.array([gain < 1 if margin else gain <= 0 for gain in gains])
-            if parity is not None:
-                gap, counted = rate_gap(wrong, y > 0, weights, parity[0], parity[2])
-                if gap > parity[1] + 1e-9 or any(gain == 0 and counted[i] for i, gain in enumerate(gains)):
-                    continue
-            total = float(weights[wrong].sum())
-            best = total if best is None else min(best, total)
-    return best
 
 
 @given(
@@ -98,16 +67,26 @@ def test_parity_and_rows_equal_enumeration_and_are_certified(seed, largest, offs
     stated = [] if rows is None else ROWS[rows]
     for a, end in stated:
         problem.subject_to(np.array(a) @ problem.w >= end)
+
+    def weights_keep(w):
+        return all(sum((Fraction(c) * v for c, v in zip(a, w, strict=True)), Fraction(0)) >= end for a, end in stated)
+
+    def errors_keep(gains):
+        """Points that a rate of groups counts may not be tied."""
+        if parity is None:
+            return True
+        gap, counted = rate_gap(np.array(errors(gains, margin)), y > 0, weights, groups, parity[1])
+        return gap <= parity[0] + 1e-9 and not any(
+            gain == 0 and counts for gain, counts in zip(gains, counted, strict=True)
+        )
+
     truth = least_on_lattice(
         X, y, weights, range(-largest, largest + 1),
-        offset=offset, margin=margin, rows=stated, parity=None if parity is None else (groups, *parity),
+        offset=offset, margin=margin, weights_keep=weights_keep, errors_keep=errors_keep,
     )  # fmt: skip
-    result = mipclass.solve(problem, solver="exact")
-    assert result.certified
-    if truth is None:
-        assert result.status == "infeasible"
+    result = proven(problem, truth)
+    if result is None:
         return
-    assert result.status == "optimal"
     assert result.objective == result.bound == truth
     assert not problem.violations(result.values)
 

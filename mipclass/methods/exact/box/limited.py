@@ -57,15 +57,19 @@ class Loss:
         points = RoundedPoints(*rounded_product(Z, M, QBITS, stop), weights)
         return cls(points, Lemmas(Z, weights, scales, FEW, lambda rows, W: None, walls))
 
-    def sure_costs(self, boxes: Boxes) -> Index:
-        """The weight of the points that are wrong all over each box."""
+    def sure_costs(self, centre: Array, half: Array | None, stop: Stop) -> Index:
+        """The weight of the points that are wrong all over each box, or at its centre if `half` is None; StoppedError once it should stop."""
         Q, err, weights = self.points
         slack = err * (Q.shape[1] * float(1 << KBITS))
-        found = np.zeros(len(boxes.centre), dtype=np.int64)
+        found = np.zeros(len(centre), dtype=np.int64)
         for first in range(0, len(found), BOXES_AT_ONCE):
+            if stop():
+                raise StoppedError
             here = slice(first, first + BOXES_AT_ONCE)
-            lost = boxes.centre[here] @ Q.T + boxes.half[here] @ np.abs(Q).T + slack <= 0
-            found[here] = lost @ weights
+            most = centre[here] @ Q.T + slack
+            if half is not None:
+                most += half[here] @ np.abs(Q).T
+            found[here] = (most <= 0) @ weights
         return found
 
 
@@ -144,13 +148,10 @@ class LimitedBoxes:
         """For each box that the part hands over: the loss that misses its target by the fewest average weights, counting sure errors,
         or -1 where a joint lemma closes the box; and the number of this lemma, else -1."""
         handed = part.handed
-        for centre in handed.centre:
-            if stop():
-                raise StoppedError
-            self._offer(centre)
+        self._offer_better(handed.centre, stop)
         missing = np.array(
             [
-                (target - loss.sure_costs(handed)) / loss.average
+                (target - loss.sure_costs(handed.centre, handed.half, stop)) / loss.average
                 for loss, target in zip(self.losses, self._targets(), strict=True)
             ]
         )
@@ -160,6 +161,15 @@ class LimitedBoxes:
         if len(undecided):
             lemmas[undecided] = self._close(Boxes(handed.centre[undecided], handed.half[undecided]), stop)
         return np.where(lemmas >= 0, -1, which), lemmas.tolist()
+
+    def _offer_better(self, centres: Array, stop: Stop) -> None:
+        """Offer the centres that may be better than the incumbent: those below the targets of all losses."""
+        for loss, target in zip(self.losses, self._targets(), strict=True):
+            centres = centres[loss.sure_costs(centres, None, stop) < target]
+        for centre in centres:
+            if stop():
+                raise StoppedError
+            self._offer(centre)
 
     def _grown(self, number: int, roots: Boxes, stop: Stop, on_progress: Callable[[], None]) -> Part | None:
         """One part of the proof; None when stopped."""

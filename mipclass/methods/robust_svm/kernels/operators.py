@@ -187,7 +187,7 @@ class SignedGram(NamedTuple):
 
     @property
     def is_few(self) -> bool:
-        """Whether the path is followed in NumPy: never."""
+        """Whether the kernels for few points follow the path: never."""
         return False
 
     @property
