@@ -24,20 +24,10 @@ from .lemmas import FEW, NO_WALLS, Lemmas, Walls
 Stop = Callable[[], object]
 
 CHUNK = 3_000_000  # point visits between two looks at the clock, about 0.1 s
-FIRST_NODES, FIRST_LEMMAS, FIRST_BOXES = (
-    1 << 12,
-    1 << 10,
-    1 << 8,
-)  # room for a first tree; it is doubled when it is full
-FEW_UNCERTAIN = (
-    16,
-    12,
-    9,
-    7,
-    5,
-    4,
-    3,
-)  # uncertain points up to which boxes are handed over, in each round and from the last on
+# Room for a first tree; it is doubled when it is full.
+FIRST_NODES, FIRST_LEMMAS, FIRST_BOXES = 1 << 12, 1 << 10, 1 << 8
+# Uncertain points up to which boxes are handed over, in each round and from the last on.
+FEW_UNCERTAIN = (16, 12, 9, 7, 5, 4, 3)
 BOXES_AT_ONCE = 1 << 12  # boxes whose points are classified in one matrix product
 
 
@@ -98,8 +88,9 @@ class LimitedBoxes:
         close: Callable[[Boxes, Stop], Index],
         begun: BoxTree | None = None,
     ) -> None:
-        """begun : a tree under the first loss that begins with the faces, to be grown further.    offer : takes the coordinates V of rules that may be better than the incumbent.    close : for each box the number of a
-        joint lemma that closes it, or -1; StoppedError once it should stop."""
+        """offer : takes the coordinates V of rules that may be better than the incumbent.    close : for each box the number of a joint lemma
+        that closes it, or -1; StoppedError once it should stop.    begun : a tree under the first loss that begins with the faces, to be
+        grown further."""
         self.losses, self._targets, self._offer, self._close = losses, targets, offer, close
         self.r = losses[0].points.Q.shape[1]
         self.parts: list[Part] = []
@@ -107,9 +98,8 @@ class LimitedBoxes:
         self.nodes = 0
         self.holes = 0
         self._round = 0
-        self._waiting: list[tuple[int, Boxes]] = [
-            (0, Boxes.faces(self.r))
-        ]  # loss and boxes of each part to come in this round
+        # The loss and the boxes of each part to come in this round.
+        self._waiting: list[tuple[int, Boxes]] = [(0, Boxes.faces(self.r))]
         self._done: list[Part] = []  # the parts of this round
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> bool:
