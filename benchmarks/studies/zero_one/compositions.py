@@ -77,7 +77,7 @@ COMPOSITIONS: dict[str, Callable[[Any, Any], models.Model]] = {
 RUNS: dict[str, dict[str, float]] = {
     "Neyman-Pearson 5 %": {"breast_wisconsin": 60, "liver_bupa": 300, "heart_statlog": 3600, "pima": 3600},
     "Neyman-Pearson 10 %": {"liver_bupa": 300},
-    "signs": {"liver_bupa": 300, "pima": 600},
+    "signs": {"liver_bupa": 300, "pima": 1800},
     "signs, one turned": {"liver_bupa": 300},
     "signs and Neyman-Pearson 5 %": {"liver_bupa": 300},
     "one feature": dict.fromkeys(SEVEN_SETS, 600),

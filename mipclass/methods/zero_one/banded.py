@@ -21,7 +21,6 @@ import numpy as np
 from ...arrays import Array
 from .kernels.window import Band, whole_circle
 from .prepared import WeightedRows, count_loss
-from .smoothed import smoothed_rule
 from .walk import BestRule, Walk
 
 MANY_ROWS, MANY_ENTRIES = 5_000, 100_000
@@ -54,14 +53,12 @@ def has_many(rows: WeightedRows) -> bool:
 
 
 def banded_search(best: BestRule, v: Array, make: MakeWalk, rng: np.random.Generator, steps: int) -> None:
-    """Improve the incumbent, whose rule is v in whitened coordinates, by about so many steps; see the module's text."""
+    """Improve the incumbent, whose rule is v in whitened coordinates and of length one, by about so many steps; see the module's text."""
     unit, weights = best.rows.unit, best.rows.weights
-    v, loss = smoothed_rule(unit, weights, v / np.linalg.norm(v), best.stop)
-    best.offer(v)
+    v, loss = best.descend(v)
     sampled = _sample_walk(best, v, make, rng)
     best.walk(sampled, int(SAMPLE_SHARE * steps))
-    other, other_loss = smoothed_rule(unit, weights, sampled.best, best.stop)
-    best.offer(other)
+    other, other_loss = best.descend(sampled.best)
     if other_loss < loss:
         v = other
     for k, width in enumerate(WIDTHS):

@@ -3,8 +3,9 @@
 Nguyen & Sanner (2013), section 4. The paper recomputes a hyperplane for every swap; here the N - D swaps of one point
 are the breakpoints of one pencil (`kernels.pencil_swap`), found in O(N) plus a little sorting.
 
-variant="default"  equal losses are accepted, and after `patience` pencils without a new best two or three points of
-                   the best combination are swapped at random; stops after `steps` pencils.
+variant="default"  the search starts from a descent on a smooth loss (`smoothed`), equal losses are accepted, and after
+                   `patience` pencils without a new best two or three points of the best combination are swapped at
+                   random; stops after `steps` pencils.
                    With many rows most of the pencils are swept inside bands (`banded`).
 variant="paper"    only a lower loss is accepted; stops when no swap of any point helps.
 Claim              heuristic.
@@ -94,7 +95,7 @@ def swap_search(
 
     generator = np.random.default_rng(rng)
     state = random_state(int(generator.integers(2**62)))
-    v = rows.whitened(start)
+    v = rows.direction(start)
 
     def swaps(unit: Array, weights: Array, v: Array, loss: float, band: Band) -> Swaps:
         return Swaps(unit, weights, v, loss, band, patience, strict, state)
@@ -102,7 +103,8 @@ def swap_search(
     if has_many(rows) and not strict:
         banded_search(best, v, swaps, generator, steps)
     else:
-        best.walk(swaps(rows.unit, rows.weights, v, best.loss, whole_circle(m)), steps)
+        v, loss = (v, best.loss) if strict else best.descend(v)
+        best.walk(swaps(rows.unit, rows.weights, v, loss, whole_circle(m)), steps)
     return best.result()
 
 

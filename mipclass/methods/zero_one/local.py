@@ -4,6 +4,7 @@ Data        rows z_i = y_i (x_i, 1) of Z, weights c_i >= 0
 Minimise    sum_i c_i [z_i.w <= 0]   over w != 0
 Step        along v(p) = (1 - |p|) w + p u the loss is piecewise constant; all its pieces come from one pass over the
             sorted breakpoints (`kernels.pencil.sweep`), so a step finds the best rule of a whole circle.
+Start       the descent on a smooth loss from the given rule (`smoothed`), which steps over most local optima.
 Many rows   most line searches see the rows near the best hyperplane alone (`banded`).
 Claim       heuristic: the loss is counted on the data; proven only when it equals what every rule must pay.
 """
@@ -18,7 +19,7 @@ from ...arrays import Array
 from ...numeric.random import State, random_state
 from ...protocol.options import Option, number
 from .method import COMMON_OPTIONS, Found, LossSearch, PlainZeroOne
-from .prepared import WeightedRows, count_loss
+from .prepared import WeightedRows
 from .starts import least_squares_rule
 from .walk import BestRule, LocalResult, OnImprovement, Stop
 
@@ -92,8 +93,7 @@ def local_search(
 
     generator = np.random.default_rng(rng)
     state = random_state(int(generator.integers(2**62)))
-    v = rows.whitened(start)
-    v = v / np.float64(np.linalg.norm(v)) if np.any(v) else np.eye(m)[0]
+    v = rows.direction(start)
 
     def line_searches(unit: Array, weights: Array, v: Array, loss: float, band: Band) -> LineSearches:
         return LineSearches(unit, weights, v, loss, band, patience, state)
@@ -101,8 +101,7 @@ def local_search(
     if has_many(rows):
         banded_search(best, v, line_searches, generator, steps)
     else:
-        loss = count_loss(rows.unit, rows.weights, v)
-        best.walk(line_searches(rows.unit, rows.weights, v, loss, whole_circle(m)), steps)
+        best.walk(line_searches(rows.unit, rows.weights, *best.descend(v), whole_circle(m)), steps)
     return best.result()
 
 

@@ -122,6 +122,11 @@ class WeightedRows:
         """The least-squares V with M V = W."""
         return np.asarray(np.linalg.lstsq(self.map, W, rcond=None)[0], dtype=np.float64)
 
+    def direction(self, W: Array) -> Array:
+        """V of length one along `whitened(W)`; the first axis where this is zero."""
+        V = self.whitened(W)
+        return V / np.float64(np.linalg.norm(V)) if np.any(V) else np.eye(len(V))[0]
+
     def cost(self, W: Array) -> float:
         """Weight of the rows with z_i.W <= 0, ties being errors."""
         return count_loss(self.Z, self.weights, W)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from ...arrays import Array
 from .prepared import WeightedRows
+from .smoothed import smoothed_rule
 
 PIECE = 2e7
 """Operations in one call of a compiled search, about 50 ms: between two calls the caller may stop it. The number of steps
@@ -77,6 +78,12 @@ class BestRule:
             self.w, self.loss = w, loss
             if self.on_improvement is not None:
                 self.on_improvement(w, loss, self.steps)
+
+    def descend(self, v: Array) -> tuple[Array, float]:
+        """Follow the smooth loss from v, of length one in whitened coordinates: (the best rule on the way, its loss over the unit rows)."""
+        v, loss = smoothed_rule(self.rows.unit, self.rows.weights, v, self.stop)
+        self.offer(v)
+        return v, loss
 
     def walk(self, walk: Walk, steps: int) -> None:
         """Make so many steps of a search, in pieces, offering every new best rule."""

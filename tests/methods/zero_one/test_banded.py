@@ -17,6 +17,7 @@ from mipclass.methods.zero_one.local import LineSearches, local_search
 from mipclass.methods.zero_one.pcs import prioritised_search
 from mipclass.methods.zero_one.prepared import WeightedRows, count_loss, prepare
 from mipclass.methods.zero_one.smoothed import SigmoidLoss, smoothed_rule
+from mipclass.methods.zero_one.starts import least_squares_rule
 from mipclass.numeric.random import random_state
 from tests.truth.zero_one import KINDS, tiny_instance
 
@@ -132,7 +133,7 @@ def test_few_rows_by_the_way_of_many_are_near_the_optimum_and_never_below(monkey
 
 
 @pytest.mark.parametrize("search", [swap_search, local_search])
-def test_many_rows_repeat_stop_and_beat_the_search_over_all_rows(monkeypatch, search):
+def test_many_rows_repeat_stop_and_beat_the_smooth_descent(search):
     rows = noisy_problem(12_000, 10, 1)
     got = search(rows, None, 3, steps=1500, patience=200)
     again = search(rows, None, 3, steps=1500, patience=200)
@@ -141,5 +142,14 @@ def test_many_rows_repeat_stop_and_beat_the_search_over_all_rows(monkeypatch, se
     assert got.steps <= 1500
     stopped = search(rows, None, 3, steps=1500, stop=lambda: True)
     assert stopped.steps == 0
-    monkeypatch.setattr(banded, "MANY_ROWS", 10**9)
-    assert got.loss <= search(rows, None, 3, steps=1500, patience=200).loss
+    _, smooth_loss = smoothed_rule(rows.unit, rows.weights, rows.direction(least_squares_rule(rows.Z, rows.weights)))
+    assert got.loss < smooth_loss
+
+
+def test_searches_over_fewer_rows_begin_with_the_smooth_descent():
+    rows = noisy_problem(1000, 40, 0)
+    start = least_squares_rule(rows.Z, rows.weights)
+    _, loss = smoothed_rule(rows.unit, rows.weights, rows.direction(start))
+    assert swap_search(rows, start, steps=100).loss <= loss
+    assert local_search(rows, start, steps=100).loss <= loss
+    assert swap_search(rows, start, steps=100, strict=True).loss > loss
