@@ -215,16 +215,16 @@ class HardMarginStatement:
 
 @dataclass(frozen=True, eq=False)
 class RampStatement:
-    """The robust SVM that a certificate is about: minimise coefficient |w|^2 + sum_i costs_i loss(y_i w.x_i).
+    """The robust SVM that a certificate is about: minimise coefficient |w|^2 + sum_i costs_i loss(m_i), m_i = y_i (w.x_i + b).
 
-    loss(m) = [1 - m]_+ for m >= s, and 1 - s + theta (s - m) below. With intercept "penalised" every point has one more feature, 1.
+    loss(m) = [1 - m]_+ for m >= s, and 1 - s + theta (s - m) below. Without intercept b = 0; with "penalised" |w|^2 includes b^2.
     """
 
     coefficient: float
     costs: Array
     theta: float
     s: float
-    intercept: Literal[False, "penalised"] = False
+    intercept: Literal[False, True, "penalised"] = False
 
     def content(self) -> dict[str, Any]:
         """The entry "problem" of a certificate."""

@@ -126,13 +126,13 @@ def check_states_hard_margin(content: Any, model: Model) -> None:
 
 
 def check_states_ramp(content: Any, model: Model) -> None:
-    """Rejected unless the certificate is about  coefficient |w|^2 + sum_i costs_i ramp(y_i w.x_i), as the model is."""
+    """Rejected unless the certificate is about  coefficient |w|^2 + sum_i costs_i ramp(y_i (w.x_i + b)), as the model is."""
     penalty = [factor for factor, term in model.terms if isinstance(term, L2)]
     losses = [(factor, term) for factor, term in model.terms if isinstance(term, Ramp)]
     if len(penalty) != 1 or len(losses) != 1 or len(model.terms) != 2 or model.constraints:
         raise Rejected("problem", "the model does not minimise L2() and one ramp loss alone")
-    if not isinstance(model.rule, Linear) or model.rule.intercept not in (False, "penalised"):
-        raise Rejected("problem", "the model's rule is not linear, or its offset is free")
+    if not isinstance(model.rule, Linear):
+        raise Rejected("problem", "the model's rule is not linear")
     statement = field(content, "problem", "problem")
     [(factor, loss)] = losses
     stated = [rational(field(statement, name, "problem"), f"problem, {name}") for name in ("coefficient", "theta", "s")]

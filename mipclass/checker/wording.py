@@ -44,7 +44,7 @@ class AboutProblem:
 
     kind : "0-1 loss", "maximum margin", "hard margin" or "ramp loss".   points, features : the size of the data.
     positive : which label counts as +1, the "larger" or the "smaller".
-    margin : y (w.x + b) that a right point exceeds (0) or reaches (1).     offset : whether b is free; else it is 0.
+    margin : y (w.x + b) that a right point exceeds (0) or reaches (1).     offset : whether b is free, or "penalised"; else it is 0.
     weights : "all 1", or the least, the largest and the sum of the points' weights and how many are 0.
     limits : for each limit on errors, the points it counts, their common coefficient (None if there is none) and what it allows.
     rows : for each row, the coefficients of w and b, and the end that w.x + b has to reach.
@@ -58,7 +58,7 @@ class AboutProblem:
     features: int
     positive: str
     margin: int = 0
-    offset: bool = True
+    offset: bool | str = True
     weights: Any = "all 1"
     limits: list[dict[str, Any]] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -96,7 +96,7 @@ class AboutProblem:
                 *self._features_in_words(),
                 *self._whole_in_words(),
             ]
-        free = "penalised like a weight" if self.kind == RAMP else "free"
+        free = "penalised like a weight" if self.offset == "penalised" else "free"
         told.append(f"offset      {free if self.offset else 'none, b = 0'}")
         told.append(f"scope       {self.scope}")
         return told + [f"{name:<11} {str(value)[:LONGEST]}" for name, value in self.further.items()]
@@ -117,7 +117,8 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
     """What the certificate states about n points with d features; Rejected when that cannot be read."""
     statement = entry(content, "problem", "problem")
     positive = str(entry(entry(content, "data", "data"), "positive", "data"))
-    offset = bool(entry(statement, "intercept", "problem"))
+    intercept = entry(statement, "intercept", "problem")
+    offset = intercept if intercept == "penalised" else bool(intercept)
     further = {str(key): value for key, value in statement.items() if key not in _KNOWN}
     if statement.get("kind") == MAXIMUM_MARGIN:
         coefficient = rational(entry(statement, "coefficient", "problem"), "problem, coefficient")

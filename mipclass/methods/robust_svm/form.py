@@ -122,8 +122,8 @@ def _has_constant(rule: Rule) -> bool:
     return isinstance(rule, Linear) and rule.intercept == "penalised"
 
 
-def match_robust(problem: Problem) -> RobustForm | Refusal:
-    """The robust SVM that `problem` states, or why it states none."""
+def match_robust(problem: Problem, *, free_offset: bool = False) -> RobustForm | Refusal:
+    """The robust SVM that `problem` states, or why it states none. A free offset is refused unless the caller takes one."""
     if not isinstance(problem, Model):
         return Refusal("it takes a declared Model; build one with models.robust_svm(X, y, C, theta, s).")
     penalty, loss = problem.term(L2), problem.term(Ramp)
@@ -136,8 +136,10 @@ def match_robust(problem: Problem) -> RobustForm | Refusal:
         constraint = problem.constraints[0].formula()
         return Refusal(f"it takes no side constraint such as {constraint}; use solver='scip' or 'highs'.")
     rule = problem.rule
-    if isinstance(rule, Linear) and rule.intercept is True:
-        return Refusal("a free offset is outside its theory; use Linear(intercept='penalised') or intercept=False.")
+    if isinstance(rule, Linear) and rule.intercept is True and not free_offset:
+        return Refusal(
+            "a free offset is outside its theory; use solver='balls', or Linear(intercept='penalised') or intercept=False."
+        )
     if not isinstance(rule, Linear | Kernel):
         return Refusal(f"it takes rule Linear or Kernel, not {type(rule).__name__}.")
     scale = 2.0 * penalty[0]

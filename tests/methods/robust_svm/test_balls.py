@@ -33,7 +33,7 @@ def model(X: Array, y: Array, C: float, theta: float, s: float, a: float = 0.5, 
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("offset", [False, "penalised"])
+@pytest.mark.parametrize("offset", [False, "penalised", True])
 def test_optimum_equals_enumeration_and_is_certified(seed: int, offset: Any) -> None:
     d, C, a = 1 + seed % 3, (0.3, 2.0, 30.0)[seed % 3], (0.5, 2.0)[seed % 2]
     theta, s = (0.0, 0.0, 0.4, 0.1)[seed % 4], (0.0, -1.0, -0.5)[seed % 3]
@@ -46,7 +46,7 @@ def test_optimum_equals_enumeration_and_is_certified(seed: int, offset: Any) -> 
     assert result.claim == "proven"
     assert result.recounted
     assert result.certified
-    assert result.objective == pytest.approx(least_ramp(Z, a, C * weights, theta, s), rel=1e-6)
+    assert result.objective == pytest.approx(least_ramp(Z, a, C * weights, theta, s, int(offset is True)), rel=1e-6)
     assert result.objective * (1 - 1e-8) <= result.bound <= result.objective
 
 
@@ -102,10 +102,36 @@ def test_a_kernel_rule_is_proven_without_a_certificate() -> None:
     assert same.objective == pytest.approx(linear.objective, rel=1e-7)
 
 
-def test_a_free_offset_and_other_losses_are_refused() -> None:
-    X, y = points(8, 2, 0)
-    assert isinstance(Balls().match(model(X, y, 1.0, 0.0, 0.0, rule=models.Linear())), Refusal)
-    assert isinstance(Balls().match(models.zero_one(X, y)), Refusal)
+def test_other_losses_are_refused() -> None:
+    assert isinstance(Balls().match(models.zero_one(*points(8, 2, 0))), Refusal)
+
+
+def test_a_free_offset_follows_the_points_wherever_they_lie() -> None:
+    X, y = points(12, 2, 4)
+    near = mipclass.solve(model(X, y, 2.0, 0.0, 0.0, rule=models.Linear()), "balls", options=FEW)
+    far = mipclass.solve(
+        model(X + np.array([512.0, -4096.0]), y, 2.0, 0.0, 0.0, rule=models.Linear()), "balls", options=FEW
+    )
+    assert near.certified
+    assert far.certified
+    assert far.objective == pytest.approx(near.objective, rel=1e-8)
+    assert far.values["w"] == pytest.approx(near.values["w"], rel=1e-6)
+
+
+def test_a_free_offset_agrees_with_a_mixed_integer_solver() -> None:
+    problem = model(*points(12, 2, 5), 1.0, 0.2, -0.5, rule=models.Linear())
+    result = mipclass.solve(problem, "balls", options=FEW)
+    assert result.certified
+    assert result.objective == pytest.approx(mipclass.solve(problem, "scip", time_limit=60).objective, rel=1e-5)
+
+
+def test_a_constant_rule_is_proven_best() -> None:
+    X, y = points(9, 2, 1)
+    result = mipclass.solve(model(X, y, 1e-3, 0.0, -1.0, rule=models.Linear()), "balls", options=FEW)
+    assert result.certified
+    assert result.objective == pytest.approx(
+        least_ramp(y[:, None] * np.column_stack([X, np.ones(9)]), 0.5, np.full(9, 1e-3), 0.0, -1.0, 1)
+    )
 
 
 def test_auto_proves_few_points_and_follows_the_path_of_many() -> None:
@@ -113,11 +139,12 @@ def test_auto_proves_few_points_and_follows_the_path_of_many() -> None:
     assert mipclass.solve(model(*points(300, 2, 0), 1.0, 0.0, 0.0)).solver == "outlier-path"
 
 
-@pytest.fixture(scope="module")
-def proof() -> tuple[Array, Array, models.Model, dict[str, Any]]:
-    X, y = points(24, 3, 1)
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, 24)  # multipliers that coarse units do not hit
-    problem = model(X, y, 2.0, 0.0, 0.0, sample_weight=weights)
+@pytest.fixture(scope="module", params=[False, True])
+def proof(request: Any) -> tuple[Array, Array, models.Model, dict[str, Any]]:
+    """A certified proof without an offset, and one with a free offset."""
+    X, y = points(14 if request.param else 24, 3, 1)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, len(y))  # multipliers that coarse units do not hit
+    problem = model(X, y, 2.0, 0.0, 0.0, sample_weight=weights, rule=models.Linear(intercept=request.param))
     result = mipclass.solve(problem, "balls", options=FEW)
     assert result.certified
     assert result.nodes > 10
@@ -165,7 +192,14 @@ def test_a_bound_above_the_optimum_is_rejected_whatever_the_evidence(proof: Any,
 
 @pytest.mark.parametrize(
     "change",
-    [{"theta": (0.5).hex()}, {"s": (-1.0).hex()}, {"coefficient": (0.25).hex()}, {"intercept": "penalised"}],
+    [
+        {"theta": (0.5).hex()},
+        {"s": (-1.0).hex()},
+        {"coefficient": (0.25).hex()},
+        {"intercept": "penalised"},
+        {"intercept": 1},
+        {"intercept": 0},
+    ],
 )
 def test_a_certificate_of_another_problem_is_rejected(proof: Any, change: dict[str, Any]) -> None:
     X, y, problem, content = proof
@@ -182,8 +216,27 @@ def test_points_that_a_certificate_leaves_out_are_missed(proof: Any) -> None:
     assert "missing" in mipclass.verify(changed, X, y).reason
 
 
+def test_a_proof_without_an_offset_says_nothing_of_a_free_one(proof: Any) -> None:
+    X, y, problem, content = proof
+    changed = copy.deepcopy(content)
+    changed["problem"]["intercept"] = not content["problem"]["intercept"]
+    assert not mipclass.verify(changed, X, y).accepted
+    changed["lower"]["centre"] = [(0.0).hex()] * 3
+    assert not mipclass.verify(changed, X, y).accepted
+    assert not mipclass.verify(changed, X, y, problem=problem).accepted
+
+
+@pytest.mark.parametrize("proof", [True], indirect=True)
+@pytest.mark.parametrize("centre", [None, [], ["1/3"] * 3, [(100.0).hex()] * 3])
+def test_a_centre_that_does_not_serve_is_rejected(proof: Any, centre: Any) -> None:
+    X, y, _, content = proof
+    changed = copy.deepcopy(content)
+    changed["lower"]["centre"] = centre
+    assert not mipclass.verify(changed, X, y).accepted
+
+
 def test_the_verdict_tells_the_problem(proof: Any) -> None:
     X, y, _, content = proof
     words = str(mipclass.verify(content, X, y))
     assert "ramp" in words
-    assert "none, b = 0" in words
+    assert ("offset      free" if content["problem"]["intercept"] else "none, b = 0") in words

@@ -31,8 +31,10 @@ from ....protocol.result import Claim, Outcome, Status, Values
 from ....protocol.run import Run
 from ...base import Method, Refusal
 from ..form import RobustForm, match_robust
-from .search import AGAIN, CLOSED, COARSE, FINE, TOLERANCE, BallSearch, RampProblem, Record
-from .starts import first_rule, rule_values
+from .problem import TOLERANCE, OffsetProblem
+from .reading import points_of, rule_of, values_of
+from .search import AGAIN, CLOSED, COARSE, FINE, BallSearch, Record
+from .starts import first_rule
 
 ROOM = Fraction(1, 10**10)
 """Relative distance of a certificate's bound below the computed one, for roundings in the search."""
@@ -50,7 +52,7 @@ OF_KERNEL = "bounds of a kernel rule are computed in float64; certificates cover
 
 
 class Balls(Method[RobustForm]):
-    """0.5 * L2() + C * Ramp(theta, s), rule Linear (no offset, or a penalised one) or Kernel.
+    """0.5 * L2() + C * Ramp(theta, s), rule Linear (no offset, a penalised or a free one) or Kernel.
 
     Best for up to about a hundred points, or small C; the number of nodes grows exponentially with the points near the rule.
     A kernel's rule is proven in floating point, without a certificate.
@@ -68,7 +70,7 @@ class Balls(Method[RobustForm]):
 
     def match(self, problem: Problem) -> RobustForm | Refusal:
         """The robust SVM that the problem states, or why it states none."""
-        return match_robust(problem)
+        return match_robust(problem, free_offset=True)
 
     def solve(self, form: RobustForm, run: Run) -> Outcome:
         """Local search, then branch and bound until the incumbent is proven or a limit is reached."""
@@ -77,10 +79,10 @@ class Balls(Method[RobustForm]):
 
     def _solve(self, form: RobustForm, run: Run) -> Outcome:
         limit: int | None = run.options["node_limit"]
-        problem = RampProblem(_rows(form), form.C, form.theta, form.s)
+        problem = points_of(form)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MipclassWarning)  # of paths that stall; they only give a start
-            best = first_rule(problem, form, run, run.options["starts"], _warm(form, run))
+            best = first_rule(problem, form, run, run.options["starts"], rule_of(form, problem, run.warm_start))
         run.report(objective=form.scale * best[0], bound=0.0)
         search = BallSearch(problem, best, run.stop)
         ended = None
@@ -102,8 +104,8 @@ class Balls(Method[RobustForm]):
         status = Status.OPTIMAL if within else ended or Status.NUMERICAL_ERROR
         proven = cost - search.bound <= 2 * TOLERANCE * cost
         claim: Claim = "proven" if proven else "heuristic"
-        values = _values(form, search.problem.Z, w)
-        attached, extra = None, {"outliers": form.of_all_points(search.problem.Z @ w < form.s)}  # type: Any, dict[str, Any]
+        values = values_of(form, search.problem, w)
+        attached, extra = None, {"outliers": form.of_all_points(search.problem.margins(w) < form.s)}  # type: Any, dict[str, Any]
         writable = WRITTEN_PER_SECOND * max(SHORTEST_WRITING, run.seconds_left())
         if isinstance(form.model.rule, Kernel):
             extra["uncertified"] = OF_KERNEL
@@ -120,31 +122,6 @@ class Balls(Method[RobustForm]):
             extra=extra,
             unit=0.0,
         )
-
-
-def _rows(form: RobustForm) -> Array:
-    """The rows z_i of a linear rule; for a kernel, rows whose products are the kernel matrix times the labels."""
-    if not isinstance(form.model.rule, Kernel):
-        return np.ascontiguousarray(form.points.rows.matrix)
-    sizes, vectors = np.linalg.eigh(form.points.operator.matrix)
-    return np.ascontiguousarray(vectors * np.sqrt(np.maximum(sizes, 0.0)))
-
-
-def _warm(form: RobustForm, run: Run) -> Array | None:
-    """The caller's start as a vector of weights."""
-    if run.warm_start is None or "w" not in run.warm_start or isinstance(form.model.rule, Kernel):
-        return None
-    w = np.asarray(run.warm_start["w"], dtype=np.float64)
-    if isinstance(form.model.rule, Linear) and form.model.rule.intercept == "penalised":
-        return np.append(w, float(run.warm_start.get("b", np.zeros(()))))
-    return w
-
-
-def _values(form: RobustForm, Z: Array, w: Array) -> Values:
-    """The model's values of a rule."""
-    if isinstance(form.model.rule, Kernel):
-        return form.values(np.asarray(np.linalg.lstsq(Z.T, w, rcond=None)[0], dtype=np.float64))
-    return rule_values(form, w)
 
 
 def _certificate(form: RobustForm, search: BallSearch, values: Values) -> Certificate:
@@ -172,6 +149,8 @@ def _certificate(form: RobustForm, search: BallSearch, values: Values) -> Certif
         "coarse": pack(np.concatenate([np.zeros(0, np.int32), *coarse])),
         "fine": pack(np.concatenate([np.zeros(0, np.int64), *fine])),
     }
+    if isinstance(search.problem, OffsetProblem):
+        lower["centre"] = floats(search.problem.centre)
     upper = {"w": floats(values["w"]), "b": float(values["b"]).hex()}
     positive = "larger" if model.data.positive_is_larger else "smaller"
     return Certificate(
@@ -190,7 +169,9 @@ def _exact_cost(statement: RampStatement, X: Array, y_pm1: Array, values: Values
     """What a rule costs, in exact arithmetic."""
     w, b = [Fraction(value) for value in values["w"].tolist()], Fraction(float(values["b"]))
     theta, s = Fraction(statement.theta), Fraction(statement.s)
-    total = Fraction(statement.coefficient) * sum((value * value for value in w), b * b)
+    total = Fraction(statement.coefficient) * sum(
+        (v * v for v in w), b * b if statement.intercept == "penalised" else 0
+    )
     for row, sign, cost in zip(X.tolist(), y_pm1.tolist(), statement.costs.tolist(), strict=True):
         m = int(sign) * sum((value * Fraction(x) for value, x in zip(w, row, strict=True)), b)
         total += Fraction(cost) * (max(Fraction(0), 1 - m) if m >= s else 1 - s + theta * (s - m))

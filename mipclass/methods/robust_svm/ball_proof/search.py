@@ -13,31 +13,17 @@ Claim       proven up to TOLERANCE; rounded multipliers of every round and the t
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....arrays import Array, Mask
-from ..kernels.envelope_bound import (
-    MOST_INSIDE,
-    SWEEPS,
-    convex_step,
-    cost_of,
-    envelopes,
-    maximise,
-    narrow,
-    rounded,
-    widest_gap,
-)
+from ....arrays import Array
+from ..kernels.envelope_bound import envelopes, widest_gap
+from .problem import TOLERANCE, RampProblem, Stop
 
-TOLERANCE = 1e-9
-"""Relative distance below the incumbent's cost at which a bound counts as meeting it; room for rounding in every decision."""
-
-COARSE, FINE = 2.0**-20, 2.0**-40
+COARSE, FINE = 2.0**-20, 2.0**-52
 """Multipliers are whole multiples of these parts of the largest C; the finer ones where the coarser ones would not close a node."""
 
 MOST_COARSE, MOST_FINE = 2.0**31 - 1, 2.0**62
@@ -56,65 +42,8 @@ MOST_ROUNDS = 50
 MOST_BYTES = 1 << 30
 """Memory of open nodes, at most about; beyond it the search goes on depth first."""
 
-A_MOMENT, MOST_BLOCKS = 50_000_000, 400
-"""Multiplications in one call of a kernel, about 0.05 s, and blocks of ascent, at most."""
-
-MOST_STEPS = 100
-"""Convex problems of one descent; each lowers the cost, so that few are needed."""
-
 CLOSED, AGAIN = -1, -2
 """What a record says that branches on no point: nothing is left of its node, or the next record goes on with it."""
-
-Stop = Callable[[], object]
-"""True when the time is used up."""
-
-
-@dataclass(frozen=True, eq=False)
-class RampProblem:
-    """The points z_i = y_i x_i and their losses."""
-
-    Z: Array
-    costs: Array
-    theta: float
-    s: float
-
-    @property
-    def loss(self) -> tuple[Array, float, float]:
-        """As the kernels take it."""
-        return self.costs, self.theta, self.s
-
-    @cached_property
-    def squares(self) -> Array:
-        """|z_i|^2."""
-        return np.asarray((self.Z**2).sum(axis=1))
-
-    @cached_property
-    def norms(self) -> Array:
-        """|z_i|."""
-        return np.sqrt(self.squares)
-
-    def cost(self, w: Array) -> float:
-        """The objective of a rule."""
-        return float(cost_of(self.Z, self.loss, w))
-
-    @cached_property
-    def blocks(self) -> int:
-        """Blocks of ascent in one call of a kernel, which cannot be interrupted."""
-        n, d = self.Z.shape
-        inside = min(n, 3 * d, MOST_INSIDE)
-        return int(min(MOST_BLOCKS, max(1, A_MOMENT // (SWEEPS * n * d + inside**2 * (d + inside)))))
-
-    def descend(self, outliers: Mask, stop: Stop) -> tuple[float, Array]:
-        """(cost, w) of the concave-convex procedure from a set of outliers, up to where it is stopped."""
-        alpha, best = np.zeros(len(self.Z)), (self.cost(np.zeros(self.Z.shape[1])), np.zeros(self.Z.shape[1]))
-        for _ in range(MOST_STEPS):
-            if stop():
-                break
-            cost, w = convex_step(self.Z, self.squares, self.loss, outliers, alpha, self.blocks)
-            if cost >= best[0] * (1 - TOLERANCE / 1000):
-                break
-            best, outliers = (float(cost), w), self.Z @ w < self.s
-        return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +78,7 @@ class BallSearch:
         self._open: list[tuple[float, int, _Node]] = []
         self._stuck: list[float] = []
         self._depth_first = False
-        reach = problem.norms * np.sqrt(2 * best[0]) * (1 + TOLERANCE)
-        self._first = self._evaluate(_Node(0.0, -reach, reach, np.zeros(len(reach)), -1, -1))
+        self._evaluate(_Node(0.0, *problem.reach(best[0]), problem.start(), -1, -1))
 
     @property
     def target(self) -> float:
@@ -220,31 +148,29 @@ class BallSearch:
     def _round(self, node: _Node) -> bool:
         """One round: a new record, the node's bound and narrower intervals. True when no interval has s inside, before or after."""
         problem = self.problem
-        Z, loss = problem.Z, problem.loss
-        corners = envelopes(loss, node.low, node.high)
-        is_convex = widest_gap(loss, corners, node.low, node.high) < 0
+        loss, low, high = problem.loss, node.low, node.high
+        corners = envelopes(loss, low, high)
+        is_convex = widest_gap(loss, corners, low, high) < 0
         gain = 0.0 if is_convex else CLOSE_ENOUGH
         blocks = 1 if self._stop() else problem.blocks
-        value, v = maximise(Z, problem.squares, corners, node.alpha, self.target, gain, blocks)
-        self._offer(v)
-        found, v, numbers = rounded(Z, corners, node.alpha, COARSE * self.unit, MOST_COARSE)
+        value, rule = problem.maximise(corners, low, high, node.alpha, self.target, gain, blocks)
+        self._offer(rule)
+        found = problem.rounded(corners, low, high, node.alpha, COARSE * self.unit, MOST_COARSE)
         kind: Any = np.int32
-        if found < self.target and (is_convex or value >= self.target):
-            found, v, numbers = rounded(Z, corners, node.alpha, FINE * self.unit, MOST_FINE)
+        if found.value < self.target and (is_convex or value >= self.target):
+            found = problem.rounded(corners, low, high, node.alpha, FINE * self.unit, MOST_FINE)
             kind = np.int64
-        node.bound = max(node.bound, float(found))
-        is_empty = found >= self.target or narrow(
-            Z, problem.norms, node.low, node.high, v, 2 * (self.target - float(found))
-        )
-        self.records.append(Record(CLOSED, numbers.astype(kind)))
+        node.bound = max(node.bound, found.value)
+        is_empty = found.value >= self.target or problem.narrow(low, high, found, self.target)
+        self.records.append(Record(CLOSED, found.numbers.astype(kind)))
         if is_empty:
             return is_convex
         self.records[-1] = Record(AGAIN, self.records[-1].numbers)
-        node.point = int(widest_gap(loss, envelopes(loss, node.low, node.high), node.low, node.high))
+        node.point = int(widest_gap(loss, envelopes(loss, low, high), low, high))
         return node.point < 0
 
     def _offer(self, w: Array) -> None:
         """Take a rule as the incumbent if it is better, after the concave-convex procedure."""
         if self.problem.cost(w) < self.best[0]:
-            descent = self.problem.descend(self.problem.Z @ w < self.problem.s, self._stop)
+            descent = self.problem.descend(self.problem.margins(w) < self.problem.s, self._stop)
             self.best = min((self.problem.cost(w), w), descent, key=lambda rule: rule[0])

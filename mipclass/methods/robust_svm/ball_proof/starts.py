@@ -8,14 +8,15 @@ import numpy as np
 
 from ....arrays import Array
 from ....modelling.problem import Problem
-from ....models.rules import Kernel, Linear
+from ....models.rules import Kernel
 from ....protocol.result import Values
 from ....protocol.run import Run
 from ...base import Refusal
 from ..form import RobustForm, match_robust
 from ..outlier_path import follow_path
 from ..solution_path import Parameter
-from .search import RampProblem, Stop
+from .problem import OffsetProblem, RampProblem, Stop
+from .reading import points_of, values_of, without_free_offset
 
 SPREAD = (0.05, 1.0)
 """Length of a random step from the best rule, relative to its own, drawn between these."""
@@ -39,11 +40,14 @@ Rule = tuple[float, Array]
 def first_rule(problem: RampProblem, form: RobustForm, run: Run, starts: int, warm: Array | None) -> Rule:
     """The best rule of the paths and of so many random starts, after swaps."""
     rng = np.random.default_rng(run.seed)
-    best: Rule = (problem.cost(np.zeros(problem.Z.shape[1])), np.zeros(problem.Z.shape[1]))
+    best: Rule = (problem.cost(problem.origin), problem.origin)
     tried = [] if warm is None else [warm]
-    for w in (*tried, np.zeros_like(best[1]), *_path_rules(problem, form, run)):
+    for w in (*tried, problem.origin, *_path_rules(problem, form, run)):
         best = min(
-            best, (problem.cost(w), w), problem.descend(problem.Z @ w < problem.s, run.stop), key=lambda rule: rule[0]
+            best,
+            (problem.cost(w), w),
+            problem.descend(problem.margins(w) < problem.s, run.stop),
+            key=lambda rule: rule[0],
         )
     best = swapped(problem, best, run.stop)
     for _ in range(starts):
@@ -51,7 +55,7 @@ def first_rule(problem: RampProblem, form: RobustForm, run: Run, starts: int, wa
             break
         length = (np.linalg.norm(best[1]) or 1.0) * rng.uniform(*SPREAD)
         w = best[1] + length * rng.standard_normal(len(best[1])) / np.sqrt(len(best[1]))
-        rule = problem.descend(problem.Z @ w < problem.s, run.stop)
+        rule = problem.descend(problem.margins(w) < problem.s, run.stop)
         if rule[0] < SWAPPED * best[0]:
             rule = swapped(problem, rule, run.stop)
         best = min(best, rule, key=lambda found: found[0])
@@ -60,30 +64,28 @@ def first_rule(problem: RampProblem, form: RobustForm, run: Run, starts: int, wa
 
 def start_for_solver(problem: Problem, run: Run) -> Values | None:
     """A good rule for a solver that starts from nothing, within a part of the run's time; None when this is no robust SVM with a linear rule."""
-    form = match_robust(problem)
+    form = match_robust(problem, free_offset=True)
     if isinstance(form, Refusal) or isinstance(form.model.rule, Kernel) or form.theta == 1:
         return None
-    points = RampProblem(np.ascontiguousarray(form.points.rows.matrix), form.C, form.theta, form.s)
+    points = points_of(form)
     cost, w = first_rule(points, form, run.inner(time_limit=START_SHARE * run.seconds_left()), STARTS, None)
     run.report(objective=form.scale * cost)
-    return rule_values(form, w)
-
-
-def rule_values(form: RobustForm, w: Array) -> Values:
-    """The model's values of a linear rule; the last weight is a penalised offset where the model has one."""
-    if isinstance(form.model.rule, Linear) and form.model.rule.intercept == "penalised":
-        return {"w": w[:-1].copy(), "b": np.asarray(w[-1])}
-    return {"w": w, "b": np.zeros(())}
+    return values_of(form, points, w)
 
 
 def _path_rules(problem: RampProblem, form: RobustForm, run: Run) -> Iterator[Array]:
-    """The ends of the outlier paths in theta and in s."""
+    """The ends of the outlier paths in theta and in s; with a free offset, of those in which it is penalised."""
+    traced = without_free_offset(form, problem) if isinstance(problem, OffsetProblem) else form
     names: tuple[Parameter, ...] = ("theta", "s")
     for name in names if form.theta < 1 else ():
         if run.stop():
             return
-        path, _ = follow_path(form, run.inner(time_limit=PATH_SHARE * run.seconds_left()), name, "auto")
-        yield problem.Z.T @ path.alpha(-1)
+        path, _ = follow_path(traced, run.inner(time_limit=PATH_SHARE * run.seconds_left()), name, "auto")
+        if isinstance(problem, OffsetProblem):
+            w = traced.points.rows.matrix.T @ path.alpha(-1)
+            yield np.append(w[:-1], problem.spread * w[-1])
+        else:
+            yield problem.Z.T @ path.alpha(-1)
 
 
 def swapped(problem: RampProblem, rule: Rule, stop: Stop) -> Rule:
@@ -92,7 +94,7 @@ def swapped(problem: RampProblem, rule: Rule, stop: Stop) -> Rule:
     improved = True
     while improved:
         improved = False
-        margins = problem.Z @ w
+        margins = problem.margins(w)
         outliers = margins < problem.s
         for i in np.argsort(np.abs(margins - problem.s)):
             if stop():

@@ -79,7 +79,7 @@ def _range(M: Any, V: Any, count: int, t: int) -> Any:
 
 
 @njit(cache=True)
-def _dual_value(Z: Any, corners: Any, alpha: Any) -> Any:
+def dual_value(Z: Any, corners: Any, alpha: Any) -> Any:
     """(D, v) of multipliers."""
     margins, values, counts = corners
     total, v = 0.0, np.zeros(Z.shape[1])
@@ -95,7 +95,7 @@ def _dual_value(Z: Any, corners: Any, alpha: Any) -> Any:
 
 
 @njit(cache=True)
-def _sweep(Z: Any, squares: Any, corners: Any, alpha: Any, v: Any) -> None:
+def coordinate_sweep(Z: Any, squares: Any, corners: Any, alpha: Any, v: Any) -> None:
     """Coordinate ascent, each coordinate to its maximum."""
     margins, values, counts = corners
     for i in range(len(Z)):
@@ -120,10 +120,10 @@ def _sweep(Z: Any, squares: Any, corners: Any, alpha: Any, v: Any) -> None:
 
 
 @njit(cache=True)
-def _newton(Z: Any, corners: Any, alpha: Any, v: Any) -> Any:
-    """Multipliers moved towards the maximum over those strictly inside the range of a corner, up to the end of the first range."""
+def inside_ranges(corners: Any, alpha: Any) -> Any:
+    """(points, margins, ends): the multipliers strictly inside the range of a corner, the margin of that corner, and the range."""
     margins, values, counts = corners
-    n = len(Z)
+    n = len(alpha)
     inside, goal, ends, m = np.zeros(n, np.int64), np.zeros(n), np.zeros((n, 2)), 0
     for i in range(n):
         for t in range(counts[i]):
@@ -132,24 +132,40 @@ def _newton(Z: Any, corners: Any, alpha: Any, v: Any) -> Any:
                 inside[m], goal[m], ends[m, 0], ends[m, 1] = i, margins[i, t], right, left
                 m += 1
                 break
+    return inside[:m], goal[:m], ends[:m]
+
+
+@njit(cache=True)
+def longest_step(alpha: Any, inside: Any, ends: Any, move: Any) -> float:
+    """The part of a move, at most 1, up to the end of the first range."""
+    step = 1.0
+    for q in range(len(inside)):
+        at = alpha[inside[q]]
+        if at + move[q] > ends[q, 1]:
+            step = min(step, (ends[q, 1] - at) / move[q])
+        elif at + move[q] < ends[q, 0]:
+            step = min(step, (ends[q, 0] - at) / move[q])
+    return step
+
+
+@njit(cache=True)
+def _newton(Z: Any, corners: Any, alpha: Any, v: Any) -> Any:
+    """Multipliers moved towards the maximum over those strictly inside the range of a corner, up to the end of the first range."""
+    inside, goal, ends = inside_ranges(corners, alpha)
+    m = len(inside)
     new = alpha.copy()
     if m == 0 or m > MOST_INSIDE:
         return new
-    part, missing = Z[inside[:m]], goal[:m] - Z[inside[:m]] @ v
+    part = Z[inside]
+    missing = goal - part @ v
     for q in range(m):  # equal lengths: without this, short rows would drown in the ridge
         length = np.sqrt(np.dot(part[q], part[q])) + 1e-300
         part[q], missing[q], goal[q] = part[q] / length, missing[q] / length, length
     matrix = part @ part.T
     for q in range(m):
         matrix[q, q] += RIDGE
-    move = np.linalg.solve(matrix, missing) / goal[:m]
-    step = 1.0
-    for q in range(m):
-        at = alpha[inside[q]]
-        if at + move[q] > ends[q, 1]:
-            step = min(step, (ends[q, 1] - at) / move[q])
-        elif at + move[q] < ends[q, 0]:
-            step = min(step, (ends[q, 0] - at) / move[q])
+    move = np.linalg.solve(matrix, missing) / goal
+    step = longest_step(alpha, inside, ends, move)
     for q in range(m):
         new[inside[q]] += step * move[q]
     return new
@@ -158,14 +174,14 @@ def _newton(Z: Any, corners: Any, alpha: Any, v: Any) -> Any:
 @njit(cache=True)
 def maximise(Z: Any, squares: Any, corners: Any, alpha: Any, target: float, gain: float, blocks: int) -> Any:
     """(D, v) near the dual's maximum, with alpha changed in place; stops at the target, or when a block gains less than this part of what is missing."""
-    best, v = _dual_value(Z, corners, alpha)
+    best, v = dual_value(Z, corners, alpha)
     for _ in range(blocks):
         before = best
         for _ in range(SWEEPS):
-            _sweep(Z, squares, corners, alpha, v)
-        best, v = _dual_value(Z, corners, alpha)
+            coordinate_sweep(Z, squares, corners, alpha, v)
+        best, v = dual_value(Z, corners, alpha)
         new = _newton(Z, corners, alpha, v)
-        value, moved = _dual_value(Z, corners, new)
+        value, moved = dual_value(Z, corners, new)
         if value > best:
             best, v = value, moved
             alpha[:] = new
@@ -192,7 +208,7 @@ def narrow(Z: Any, norms: Any, low: Any, high: Any, v: Any, square: float) -> bo
 def rounded(Z: Any, corners: Any, alpha: Any, unit: float, most: float) -> Any:
     """(D, v, numbers) of the multipliers rounded to whole multiples of a unit, at most so many."""
     numbers = np.minimum(np.maximum(np.rint(alpha / unit), -most), most)
-    value, v = _dual_value(Z, corners, numbers * unit)
+    value, v = dual_value(Z, corners, numbers * unit)
     return value, v, numbers
 
 
@@ -215,16 +231,22 @@ def widest_gap(loss: Any, corners: Any, low: Any, high: Any) -> int:
 
 
 @njit(cache=True)
-def convex_step(Z: Any, squares: Any, loss: Any, outliers: Any, alpha: Any, blocks: int) -> Any:
-    """(cost, w) of a step of the concave-convex procedure: the loss of an outlier is the hinge minus (1 - theta)(s - m)."""
+def hinge_corners(squares: Any, loss: Any, outliers: Any, offset: float) -> Any:
+    """Corners of the losses of a step of the concave-convex procedure: that of an outlier is the hinge minus (1 - theta)(s - m)."""
     costs, theta, s = loss
-    n = len(Z)
-    far = FAR * (1.0 + np.sqrt(2 * costs.sum() * squares.max()))
+    n = len(costs)
+    far = FAR * (1.0 + offset + np.sqrt(2 * costs.sum() * squares.max()))
     margins, values = np.zeros((n, 4)), np.zeros((n, 4))
     for i in range(n):
         slope = 1.0 - theta if outliers[i] else 0.0
         margins[i, 0], margins[i, 1], margins[i, 2] = -far, 1.0, far
         values[i, 0] = costs[i] * (1.0 + far + slope * (-far - s))
         values[i, 1], values[i, 2] = costs[i] * slope * (1.0 - s), costs[i] * slope * (far - s)
-    _, w = maximise(Z, squares, (margins, values, np.full(n, 3)), alpha, 1e300, 0.0, blocks)
+    return margins, values, np.full(n, 3)
+
+
+@njit(cache=True)
+def convex_step(Z: Any, squares: Any, loss: Any, outliers: Any, alpha: Any, blocks: int) -> Any:
+    """(cost, w) of a step of the concave-convex procedure."""
+    _, w = maximise(Z, squares, hinge_corners(squares, loss, outliers, 0.0), alpha, 1e300, 0.0, blocks)
     return cost_of(Z, loss, w), w
