@@ -22,6 +22,7 @@ from ..models.logistic import Logistic
 from ..models.outlier_svm import outlier_svm
 from ..models.penalties import L1, L2
 from ..models.polyhedral import polyhedral
+from ..models.ramp import Ramp
 from ..models.rate_constraints import FalsePositiveRate
 from ..models.robust_svm import robust_svm
 from ..models.rules import Kernel
@@ -71,6 +72,7 @@ REHEARSALS: Mapping[str, tuple[Rehearsal, ...]] = {
         ("outlier-path", lambda: robust_svm(*_points(4000, 2), 1.0, 0.0, 0.0), {"path": "s"}),  # on working sets
         ("cccp", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0), {}),
         ("balls", lambda: robust_svm(*_points(24, 2), 1.0, 0.0, 0.0), {"starts": 2}),
+        ("balls", lambda: Model(*_points(16, 2), minimize=0.5 * L2() + Ramp()), {"starts": 2}),  # a free offset
     ),
     "robust SVM, kernel": (
         ("outlier-path", lambda: robust_svm(*_points(40, 3), 1.0, 0.0, 0.0, kernel=Kernel("rbf", 0.5)), {}),
