@@ -194,13 +194,14 @@ class MarginStatement:
 class HardMarginStatement:
     """The hard-margin problem that a certificate is about: minimise coefficient |w|^2 + the costs of the points with y (w.x + b) < 1.
 
-    With a limit: minimise coefficient |w|^2 subject to at most `limit` such points, which all cost 1.
+    With a limit: minimise coefficient |w|^2 subject to at most `limit` such points, which all cost 1; two numbers are limits of the
+    positives and of the negatives.
     """
 
     coefficient: float
     costs: Array
     intercept: bool = True
-    limit: int | None = None
+    limit: int | tuple[int, int] | None = None
 
     def content(self) -> dict[str, Any]:
         """The entry "problem" of a certificate."""
@@ -209,7 +210,11 @@ class HardMarginStatement:
             "coefficient": self.coefficient.hex(),
             "costs": floats(self.costs),
             "intercept": self.intercept,
-            **({} if self.limit is None else {"limit": self.limit}),
+            **(
+                {}
+                if self.limit is None
+                else {"limit": list(self.limit) if isinstance(self.limit, tuple) else self.limit}
+            ),
         }
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
+from operator import gt
 from typing import Any
 
 from .arithmetic import Rejected, field, rational, rationals, unpack, whole, whole_list
@@ -61,13 +62,11 @@ def check_hard_margin(content: Any, X: Any, y: Any) -> tuple[Fraction, Fraction,
     if a <= 0 or min(costs) <= 0 or intercept not in (True, False):
         raise Rejected("problem", "the coefficient and the costs must be positive, and the offset free or absent")
     exact = [[Fraction(value) for value in row] for row in matrix.tolist()]
-    limit = whole(statement["limit"], "problem, limit") if "limit" in statement else None
-    if limit is not None and (limit < 0 or set(costs) != {1}):
-        raise Rejected("problem", "with a limit on the wrong points each of them costs 1")
-    errors, norm = _errors(field(content, "upper", "upper"), exact, signs, costs, intercept)
-    upper = a * norm + (errors if limit is None else 0)
-    if limit is not None and errors > limit:
-        raise Rejected("upper", f"the rule leaves out {errors} points, more than {limit}")
+    limits = _limits(statement, costs, intercept)
+    wrong, norm = _errors(field(content, "upper", "upper"), exact, signs, costs, intercept)
+    upper = a * norm + (sum(wrong) if limits is None else 0)
+    if limits is not None and (sum(wrong) > limits[0] or any(map(gt, wrong, limits[1:]))):
+        raise Rejected("upper", f"the rule leaves out {wrong[0]} positives and {wrong[1]} negatives, more than allowed")
     claimed = rational(field(content["upper"], "loss", "upper"), "upper, loss")
     if claimed != upper:
         raise Rejected("upper", f"the rule's exact cost is {float(upper):.17g}, not {float(claimed):.17g}")
@@ -78,10 +77,10 @@ def check_hard_margin(content: Any, X: Any, y: Any) -> tuple[Fraction, Fraction,
     clouds = _clouds(exact, [int(sign) for sign in signs], costs, intercept)
     kind = field(lower, "kind", "lower")
     if kind == "subsystems":
-        return bound, upper, check_point_tree(lower, clouds, a, bound, limit)
+        return bound, upper, check_point_tree(lower, clouds, a, bound, limits)
     if kind != "directions":
         raise Rejected("lower", "a hard-margin loss is proven by boxes of directions or by subsystems of points")
-    if not intercept or min(costs) != max(costs) or limit is not None:
+    if not intercept or min(costs) != max(costs) or limits is not None:
         raise Rejected("lower", "boxes of directions prove losses with a free offset and equal costs")
     exponents = whole_list(field(lower, "exponents", "lower"), "lower, exponents")
     if len(exponents) != matrix.shape[1] or any(abs(e) > 1100 for e in exponents):
@@ -108,17 +107,31 @@ def _clouds(exact: list[list[Fraction]], signs: list[int], costs: list[Fraction]
 
 def _errors(
     upper: Any, exact: list[list[Fraction]], signs: Any, costs: list[Fraction], intercept: bool
-) -> tuple[Fraction, Fraction]:
-    """The costs of the points that the certificate's rule gets wrong, and |w|^2."""
+) -> tuple[list[Fraction], Fraction]:
+    """The costs of the positives and of the negatives that the certificate's rule gets wrong, and |w|^2."""
     w = rationals(field(upper, "w", "upper"), len(exact[0]), "upper, w")
     b = rational(field(upper, "b", "upper"), "upper, b")
     if b and not intercept:
         raise Rejected("upper", "the rule has an offset, and the problem has none")
-    errors = Fraction(0)
+    wrong = [Fraction(0), Fraction(0)]
     for row, sign, cost in zip(exact, signs, costs, strict=True):
         look()
-        errors += cost * (int(sign) * sum((v * x for v, x in zip(w, row, strict=True)), b) < 1)
-    return errors, sum((v * v for v in w), Fraction(0))
+        wrong[int(sign < 0)] += cost * (int(sign) * sum((v * x for v, x in zip(w, row, strict=True)), b) < 1)
+    return wrong, sum((v * v for v in w), Fraction(0))
+
+
+def _limits(statement: Any, costs: list[Fraction], intercept: bool) -> tuple[int, ...] | None:
+    """How many points may be wrong: of all, then of the positives and of the negatives where these have limits; None without limits."""
+    if "limit" not in statement:
+        return None
+    stated = statement["limit"]
+    each = whole_list(stated, "problem, limit") if isinstance(stated, list) else []
+    total = sum(each) if each else whole(stated, "problem, limit")
+    if min([total, *each]) < 0 or len(each) not in (0, 2) or set(costs) != {1} or (each and not intercept):
+        raise Rejected(
+            "problem", "a limit on the wrong points is a number, or two with a free offset; and each point costs 1"
+        )
+    return total, *each
 
 
 def _check_tree(lower: Any, problem: _Problem) -> int:

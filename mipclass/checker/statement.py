@@ -144,14 +144,18 @@ def check_states_ramp(content: Any, model: Model) -> None:
         raise Rejected("problem", OTHER)
 
 
-def _limit(model: Model) -> int:
-    """The number of points that a model with HardMargin(outliers=...) lets be wrong; Rejected when it is not one number."""
+def _limit(model: Model) -> int | list[int]:
+    """How many points a model with HardMargin(outliers=...) lets be wrong, of all or of positives and negatives."""
     [constraint] = model.constraints
     assert isinstance(constraint, HardMargin)
     limits, weights = constraint.limits(model.data), [Fraction(float(weight)) for weight in model.weights]
-    if limits.total is None or len(set(weights)) != 1 or weights[0] <= 0:
-        raise Rejected("problem", "certificates cover one limit on the number of points of equal weight")
-    return int((Fraction(limits.total) / weights[0] + Fraction(1, 10**9)) // 1)
+    if len(set(weights)) != 1 or weights[0] <= 0:
+        raise Rejected("problem", "certificates cover limits on the number of points of equal weight")
+
+    def whole(amount: float) -> int:
+        return int((Fraction(amount) / weights[0] + Fraction(1, 10**9)) // 1)
+
+    return [whole(limits.positives), whole(limits.negatives)] if limits.total is None else whole(limits.total)
 
 
 def _intercept(model: Model) -> bool:

@@ -9,6 +9,7 @@
    other free points. The leaf is closed when c reaches B.
 
 4. With a limit on the wrong points instead of a price, the cost is a |w|^2 alone: all of B is left at any c, and c above the limit closes the leaf.
+   With limits for both classes, a class with as many wrong points as its limit has no free points, and more of them close the leaf.
 
 All numbers are whole numbers or fractions.
 """
@@ -40,16 +41,23 @@ class Clouds:
     reach: int  # w.(p - q) that a rule keeps: 2, or 1 without an offset
 
 
-def check_point_tree(lower: Any, clouds: Clouds, a: Fraction, bound: Fraction, limit: int | None) -> int:
-    """The number of nodes of a tree that proves the bound; Rejected otherwise."""
+def check_point_tree(lower: Any, clouds: Clouds, a: Fraction, bound: Fraction, limits: tuple[int, ...] | None) -> int:
+    """The number of nodes of a tree that proves the bound; Rejected otherwise.
+
+    limits : how many points may be wrong: of all, then of the positives and of the negatives where these have limits.
+    """
     unit = lcm(bound.denominator, *(cost.denominator for cost in clouds.costs))
     goal, costs = int(bound * unit), [int(cost * unit) for cost in clouds.costs]
     members, needed = _subsystems(lower, clouds, a, bound, unit)
-    if limit is not None:
-        goal = limit * unit + 1
+    if limits is not None:
+        goal = limits[0] * unit + 1
         needed = [0 if value <= 0 else goal for value in needed]
+    n_p, n = len(clouds.positives), len(clouds.positives) + len(clouds.negatives)
     tree = unpack(field(lower, "tree", "lower"), "i4", "lower, tree").tolist()
-    return _Walk(costs, len(clouds.positives) + len(clouds.negatives), goal, members, needed).check(tree)
+    walk = _Walk(costs, n, goal, members, needed)
+    if limits is not None and len(limits) == 3:
+        walk.left, walk.side = list(limits[1:]), [int(point >= n_p) for point in range(n)]
+    return walk.check(tree)
 
 
 def _subsystems(
@@ -97,6 +105,8 @@ class _Walk:
         self.state = [FREE] * len(costs) + [RIGHT] * (n - len(costs))
         self.paid = 0
         self.trail: list[int] = []
+        self.left: list[int] = [n]  # how many more points of each class may be wrong
+        self.side = [0] * n  # the class of each point
 
     def check(self, tree: list[int]) -> int:
         """The number of nodes; Rejected unless every leaf is closed."""
@@ -130,21 +140,27 @@ class _Walk:
     def _say(self, point: int, state: int) -> None:
         self.state[point] = state
         self.trail.append(point)
-        self.paid += self.costs[point] if state == WRONG else 0
+        if state == WRONG:
+            self.paid += self.costs[point]
+            self.left[self.side[point]] -= 1
 
     def _unsay(self) -> None:
         point = self.trail.pop()
-        self.paid -= self.costs[point] if self.state[point] == WRONG else 0
+        if self.state[point] == WRONG:
+            self.paid -= self.costs[point]
+            self.left[self.side[point]] += 1
         self.state[point] = FREE
 
     def _check_leaf(self, numbers: Sequence[int], count: int, place: str) -> None:
         if len(numbers) != count or not all(0 <= number < len(self.members) for number in numbers):
             raise Rejected(place, "its subsystems are incomplete or unknown")
+        if min(self.left) < 0:
+            return
         paid, used = self.paid, set[int]()
         for number in numbers:
             if paid < self.needed[number]:
                 raise Rejected(place, f"subsystem {number} does not conflict: its points can all be right")
-            free = {point for point in self.members[number] if self.state[point] == FREE}
+            free = {p for p in self.members[number] if self.state[p] == FREE and self.left[self.side[p]] > 0}
             if any(self.state[point] == WRONG for point in self.members[number]) or free & used:
                 raise Rejected(place, f"subsystem {number} has a point that is wrong already or counted before")
             if not free:

@@ -130,10 +130,13 @@ def about(content: Any, n: int, d: int) -> AboutProblem:
         of_points = f"{_show(costs[0])} (points" if min(costs) == max(costs) else "(the costs of the points"
         scope = f"every rule (w, b); the loss is {_show(coefficient)} |w|^2 + {of_points} with y (w.x + b) < 1)"
         if "limit" in statement:
-            scope = (
-                f"every rule (w, b) with y (w.x + b) < 1 for at most {statement['limit']} points; "
-                f"the loss is {_show(coefficient)} |w|^2"
+            limit = statement["limit"]
+            most = (
+                f"{limit[0]} positives and {limit[1]} negatives"
+                if isinstance(limit, list) and len(limit) == 2
+                else f"{limit} points"
             )
+            scope = f"every rule (w, b) with y (w.x + b) < 1 for at most {most}; the loss is {_show(coefficient)} |w|^2"
         return AboutProblem(HARD_MARGIN, n, d, positive, 1, offset, scope=scope, further=further)
     if statement.get("kind") == RAMP:
         return AboutProblem(RAMP, n, d, positive, 1, offset, scope=_ramp_scope(statement, n), further=further)

@@ -38,7 +38,7 @@ MOST_PAIRS = 1_000_000
 class HardMarginForm:
     """Minimise  a |w|^2 + sum_i costs_i [y_i (w.x_i + b) < 1]  with b free or 0.
 
-    With a limit `most` the sum is no part of the objective, and at most `most`.
+    With a limit `most` the sum is no part of the objective, and at most `most`; `class_most` are limits of the positives and of the negatives.
 
     Methods see two clouds P and N and the rules that keep 2 between them. Without an offset these are the points y_i x_i and the origin,
     which is never wrong: w.(y_i x_i) >= 1 is 2 w.(y_i x_i - 0) >= 2, so that their w is twice the rule's and a is divided by 4.
@@ -49,6 +49,7 @@ class HardMarginForm:
     costs: Array
     intercept: bool
     most: float = np.inf
+    class_most: tuple[float, float] = (np.inf, np.inf)
 
     @cached_property
     def X(self) -> Array:
@@ -85,9 +86,18 @@ class HardMarginForm:
         return self.a if self.intercept else self.a / 4
 
     @property
-    def terms(self) -> tuple[float, float, float]:
-        """(a, price of a cost, most that errors may cost), as the kernels take them."""
-        return self.scaled_a, 1.0 if self.most == np.inf else 0.0, float(self.most)
+    def terms(self) -> tuple[float, float, float, float, float]:
+        """(a, price of a cost, most that errors may cost: all, the positives, the negatives), as the kernels take them."""
+        of_p, of_n = self.class_most
+        return self.scaled_a, 1.0 if self.most == np.inf else 0.0, float(self.most), float(of_p), float(of_n)
+
+    @cached_property
+    def counted_costs(self) -> tuple[Array, Array]:
+        """Costs whose sum is to be lowered until the limits are kept: an error weighs more where fewer are allowed."""
+        if max(self.class_most) == np.inf:
+            return self.cloud_costs
+        of_p, of_n = self.class_most
+        return np.full(len(self.P), 1 / (1 + of_p)), np.full(len(self.N), 1 / (1 + of_n))
 
     @property
     def equal_cost(self) -> float | None:
@@ -97,7 +107,10 @@ class HardMarginForm:
     @property
     def statement(self) -> HardMarginStatement:
         """The problem, as a certificate states it."""
-        return HardMarginStatement(self.a, self.costs, self.intercept, None if self.most == np.inf else int(self.most))
+        limit: int | tuple[int, int] | None = None if self.most == np.inf else int(self.most)
+        if max(self.class_most) < np.inf:
+            limit = (int(self.class_most[0]), int(self.class_most[1]))
+        return HardMarginStatement(self.a, self.costs, self.intercept, limit)
 
     def between_clouds(self, w: Array) -> Array:
         """A rule's w as the methods see it."""
@@ -161,7 +174,7 @@ def match_hard_margin(problem: Problem) -> HardMarginForm | Refusal:
 
 
 def match_limited(problem: Problem) -> HardMarginForm | Refusal:
-    """The widest margin with at most so many points left out, or why `problem` does not ask for it."""
+    """The widest margin with at most so many points left out, of all or of each class, or why `problem` does not ask for it."""
     assert isinstance(problem, Model)
     [constraint] = problem.constraints
     assert isinstance(constraint, HardMargin)
@@ -173,10 +186,18 @@ def match_limited(problem: Problem) -> HardMarginForm | Refusal:
     limits, weights = constraint.limits(problem.data), np.asarray(problem.weights)
     if not (weights == weights[0]).all() or weights[0] <= 0:
         return Refusal("with a limit on outliers its points must have equal weights; use solver='scip' or 'highs'.")
-    if limits.total is None:
-        return Refusal("it takes two classes and one limit for all points, not one for each class; use solver='scip'.")
-    most = int(np.floor(limits.total / weights[0] + ROUNDED_COUNT))
-    return HardMarginForm(problem, float(penalty[0]), np.ones(len(weights)), bool(problem.rule.intercept), most)
+    a, costs, intercept = float(penalty[0]), np.ones(len(weights)), bool(problem.rule.intercept)
+    if limits.total is not None:
+        return HardMarginForm(problem, a, costs, intercept, _whole(limits.total / weights[0]))
+    if not intercept or problem.data.positive.all():
+        return Refusal("it takes limits for each class only of two classes and with a free offset; use solver='scip'.")
+    each = (_whole(limits.positives / weights[0]), _whole(limits.negatives / weights[0]))
+    return HardMarginForm(problem, a, costs, intercept, sum(each), each)
+
+
+def _whole(amount: float) -> int:
+    """A limit in points, rounded down."""
+    return int(np.floor(amount + ROUNDED_COUNT))
 
 
 def match_any(problem: Problem) -> HardMarginForm | Refusal:

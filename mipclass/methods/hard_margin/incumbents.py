@@ -54,11 +54,14 @@ SMALLER_A = (1 / 16, 1 / 4, 1 / 2, 3 / 4, 1.0)
 Stop = Callable[[], object]
 """True when the time is used up."""
 
-Terms = tuple[float, float, float]
-"""(a, price of a cost, most that errors may cost)."""
+Terms = tuple[float, float, float, float, float]
+"""(a, price of a cost, most that errors may cost: all, the positives, the negatives)."""
 
 Rule = tuple[float, Array, float]
 """(cost, w, b)."""
+
+Costs = tuple[Array, Array]
+"""Of the positives and of the negatives."""
 
 
 def improved(form: HardMarginForm, direction: Array, best: float, stop: Stop) -> Rule:
@@ -66,25 +69,27 @@ def improved(form: HardMarginForm, direction: Array, best: float, stop: Stop) ->
 
     A limit on the errors that the direction does not keep is approached by swaps that lower their number.
     """
-    rule = _descent(form, direction, form.terms)
+    costs = form.cloud_costs
+    rule = _descent(form, direction, form.terms, costs)
     if rule[0] == np.inf:
-        counted = (FEW_ERRORS * float(form.X.var(axis=0).mean()), 1.0, np.inf)
-        fewer = _swapped(form, _descent(form, direction, counted), counted, stop)
-        rule = _descent(form, fewer[1], form.terms)
+        counted = (FEW_ERRORS * float(form.X.var(axis=0).mean()), 1.0, np.inf, np.inf, np.inf)
+        first = _descent(form, direction, counted, form.counted_costs)
+        fewer = _swapped(form, first, counted, form.counted_costs, stop)
+        rule = _descent(form, fewer[1], form.terms, costs)
     if rule[0] > NEAR * best or not rule[1].any():
         return rule
-    return _swapped(form, rule, form.terms, stop)
+    return _swapped(form, rule, form.terms, costs, stop)
 
 
-def _descent(form: HardMarginForm, direction: Array, terms: Terms) -> Rule:
+def _descent(form: HardMarginForm, direction: Array, terms: Terms, costs: Costs) -> Rule:
     """The rule that descends from a direction."""
     from .kernels.local import descend
 
-    rule: Rule = descend(form.P, form.N, form.cloud_costs, np.ascontiguousarray(direction), terms)
+    rule: Rule = descend(form.P, form.N, costs, np.ascontiguousarray(direction), terms)
     return rule
 
 
-def _swapped(form: HardMarginForm, rule: Rule, terms: Terms, stop: Stop) -> Rule:
+def _swapped(form: HardMarginForm, rule: Rule, terms: Terms, costs: Costs, stop: Stop) -> Rule:
     """The rule after all swaps that help."""
     from .kernels.local import swap
 
@@ -93,7 +98,7 @@ def _swapped(form: HardMarginForm, rule: Rule, terms: Terms, stop: Stop) -> Rule
     move, n = 0, len(form.P) + len(form.N)
     part = int(max(1, A_MOMENT // (5 * len(form.P) * len(form.N) + 3 * _hull_time(form))))
     while move < n and not stop():
-        *found, move = swap(form.P, form.N, form.cloud_costs, rule, terms, (move, min(n, move + part)))
+        *found, move = swap(form.P, form.N, costs, rule, terms, (move, min(n, move + part)))
         rule = (found[0], found[1], found[2])
     return rule
 
@@ -118,8 +123,8 @@ def first_rule(form: HardMarginForm, run: Run, starts: int, kicks: int, warm: Ar
     rule = best
     for part in SMALLER_A:
         terms = (part * form.terms[0], *form.terms[1:])
-        rule = _descent(form, rule[1] if rule[1].any() else _of_means(form), terms)
-        rule = _kicked(form, _swapped(form, rule, terms, stop), terms, kicks, rng, stop)
+        rule = _descent(form, rule[1] if rule[1].any() else _of_means(form), terms, form.cloud_costs)
+        rule = _kicked(form, _swapped(form, rule, terms, form.cloud_costs, stop), terms, kicks, rng, stop)
     return min(best, rule, key=lambda found: found[0])
 
 
@@ -172,7 +177,7 @@ def _kicked(
         found: Rule = kick(form.P, form.N, form.cloud_costs, rule, terms, drops, draws, hulls)
         failed += 1
         if found[0] < best[0] * (1 - BETTER):
-            found = _swapped(form, found, terms, stop)
+            found = _swapped(form, found, terms, form.cloud_costs, stop)
             best, failed = found, 0
         level = min(level, found[0])
         if failed and failed % RETURN == 0:
@@ -185,7 +190,7 @@ def _kicked(
 
 def _elsewhere(form: HardMarginForm, best: Rule, terms: Terms, rng: np.random.Generator) -> Rule:
     """The rule that descends from a random direction, the best one if that is constant."""
-    rule = _descent(form, rng.standard_normal(form.X.shape[1]) / _spread(form), terms)
+    rule = _descent(form, rng.standard_normal(form.X.shape[1]) / _spread(form), terms, form.cloud_costs)
     return rule if rule[1].any() and rule[0] < np.inf else best
 
 

@@ -8,6 +8,7 @@ Bound       To prove B at a node that has paid c for its wrong points: a subsyst
             left. The node is closed when nothing is left, or when a conflicting subsystem has no free point.
 Branch      on the free points of the first subsystem: the t-th wrong and those before it right.
 Limits      With a limit on the number of errors instead of a price, all of B is left for a |w|^2, and a node that pays more than the limit is closed.
+            With limits for each class, a class that has as many wrong points as are allowed has no free point any more.
 Claim       proven up to TOLERANCE; the tree and its subsystems are the certificate, checked in exact arithmetic.
 One node costs a few nearest-point problems, O(n d^2) each; the number of nodes grows with the number of errors, hardly with d.
 """
@@ -41,6 +42,8 @@ class PointSearch:
 
     def __init__(self, form: HardMarginForm, best: Rule, share: float = 1.0, node_limit: int | None = None) -> None:
         """Prove a share of the cost of the rule `best`; with a node limit no more nodes than that are looked at."""
+        from .kernels.branching import use_up
+
         self.form, self.best, self.node_limit = form, best, node_limit
         self.target = share * best[0] * (1 - TOLERANCE)
         self.n, self.d = len(form.P) + len(form.N), form.X.shape[1]
@@ -52,6 +55,8 @@ class PointSearch:
             np.full(FIRST_ROOM, -1),
         )
         self._stack[0][0] = np.isinf(self.costs)  # RIGHT: the origin
+        if max(form.class_most) < np.inf:
+            use_up(self._stack[0][0], len(form.P), *map(float, form.class_most))
         self._pool = (
             np.zeros((FIRST_ROOM, 2 * (self.d + 2)), np.int32),
             np.zeros((FIRST_ROOM, self.d + 2)),

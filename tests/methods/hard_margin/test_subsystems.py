@@ -214,7 +214,39 @@ def test_a_certificate_with_another_limit_is_rejected() -> None:
         assert not mipclass.verify(changed, X, y).accepted
 
 
-def test_limits_for_each_class_are_refused() -> None:
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("each", [(0, 1), (1, 1), (2, 0), (1, 2)])
+def test_limits_for_each_class_equal_enumeration_and_are_certified(seed: int, each: tuple[int, int]) -> None:
+    X, y = points(12, 1 + seed % 3, seed)
+    problem = models.outlier_svm(X + 0.5 * y[:, None], y, {1.0: each[0], -1.0: each[1]})
+    truth = mipclass.solve(problem, solver="enumerate")
+    result = mipclass.solve(problem, solver="subsystems")
+    if truth.status == "infeasible":
+        assert result.status == "iteration_limit"
+        return
+    assert result.claim == "proven"
+    assert result.certified
+    assert result.recounted
+    assert result.objective == pytest.approx(truth.objective, rel=1e-6)
+
+
+def test_a_certificate_with_other_limits_for_each_class_is_rejected() -> None:
+    X, y = points(16, 2, 7)
+    problem = models.outlier_svm(X + 0.5 * y[:, None], y, {1.0: 2, -1.0: 1})
+    result = mipclass.solve(problem, solver="subsystems")
+    content, data = dict(result.certificate.content), (X + 0.5 * y[:, None], y)
+    assert "2 positives and 1 negatives" in str(mipclass.verify(content, *data))
+    assert mipclass.verify(content, *data, problem=problem).accepted
+    assert not mipclass.verify(content, *data, problem=models.outlier_svm(*data, 3)).accepted
+    for limit in ([1, 2], [2, 2], [3, 1], [2], [2, 1, 0], [-1, 4], 3, 4, "2", None):
+        changed = copy.deepcopy(content)
+        changed["problem"]["limit"] = limit
+        assert not mipclass.verify(changed, *data).accepted
+
+
+def test_limits_for_each_class_without_offset_and_one_class_are_refused() -> None:
     X, y = points(12, 2, 0)
-    assert isinstance(Subsystems().match(models.outlier_svm(X, y, {1.0: 1, -1.0: 1})), Refusal)
+    margin = models.HardMargin({1.0: 1, -1.0: 1})
+    problem = models.Model(X, y, rule=models.Linear(intercept=False), minimize=models.L2(), subject_to=margin)
+    assert isinstance(Subsystems().match(problem), Refusal)
     assert isinstance(Subsystems().match(models.outlier_svm(X, None, 1)), Refusal)

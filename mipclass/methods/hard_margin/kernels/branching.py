@@ -50,10 +50,10 @@ def _keep(first: Any, second: Any, weights: Any, pool: Any) -> int:
 def _collect(state: Any, paid: float, ids: Any, points: Any, costs: Any, terms: Any, pool: Any) -> Any:
     """(closed, m, v, middle): m subsystems, their numbers in ids, that close the node; or v separates the points that belong to none.
 
-    terms : (a, target, price, most): target - price * paid is left for a |w|^2, and at most `most` may be paid.   middle : v.x halfway between the two classes.
+    terms : (a, target, price, most, ...): target - price * paid is left for a |w|^2, and at most `most` may be paid.   middle : v.x halfway between the two classes.
     """
     P, N = points
-    a, target, price, most = terms
+    a, target, price, most, _, _ = terms
     active = state != WRONG
     v, m = np.zeros(P.shape[1]), 0
     while paid <= most and price * paid < target:
@@ -92,10 +92,21 @@ def _free_points(members: Any, state: Any, v: Any, middle: float, points: Any) -
 
 
 @njit(cache=True)
+def use_up(state: Any, n_p: int, most_p: float, most_n: float) -> None:
+    """In a class with as many wrong points as are allowed all others are right, in place."""
+    for first, end, most in ((0, n_p, most_p), (n_p, len(state), most_n)):
+        if np.sum(state[first:end] == WRONG) >= most:
+            for p in range(first, end):
+                if state[p] == FREE:
+                    state[p] = RIGHT
+
+
+@njit(cache=True)
 def branch(stack: Any, top: int, budget: int, points: Any, costs: Any, terms: Any, pool: Any, out: Any) -> Any:
     """(why, top, nodes, v): work on the stack until it is empty, a buffer is full, the budget is used, or a node holds a better rule.
 
     stack : (states, points to write first, costs paid, the subsystem that closes a known leaf).   out : (ints, number used).
+    terms : (a, target, price, most that may be paid: for all points, the positives, the negatives).
     v : a direction whose rule beats the target, when `why` is BETTER.
     """
     states, before, paids, known = stack
@@ -125,6 +136,9 @@ def branch(stack: Any, top: int, budget: int, points: Any, costs: Any, terms: An
         else:
             free = _free_points(pool[0][ids[0]], state, v, middle, points)
             top = _push(stack, top, free, ids[0], state, paid, costs)
+            if min(terms[4], terms[5]) < np.inf:
+                for child in range(top - len(free), top):
+                    use_up(states[child], len(points[0]), terms[4], terms[5])
     return FINISHED, top, nodes, v
 
 

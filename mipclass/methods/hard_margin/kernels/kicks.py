@@ -43,17 +43,25 @@ def _come_back(P: Any, N: Any, costs: Any, kept: Any, banned: Any, terms: Any, h
 
     hulls : nearest-point problems after which no further error comes back.
     """
-    a, price, most = terms
+    a, price, most, most_p, most_n = terms
     square, v, _ = _hulls(P, N, kept, NEAREST)
     next_square, next_v = square, v
     while hulls > 0 and np.isfinite(square) and square > 0.0:
         margins = _margins(P, N, kept, v, square)
-        errors = 0.0
+        of_p, of_n = 0.0, 0.0
         for p in range(len(kept)):
             kept[p] = kept[p] or (margins[p] >= 1 - ON_FACE and not banned[p])
-            errors += 0.0 if kept[p] else costs[p]
-        waiting = np.flatnonzero(~(kept | banned))
-        least, chosen = 4 * a / square * (1 - BETTER) if errors <= most else np.inf, NOBODY
+            if not kept[p] and p < len(P):
+                of_p += costs[p]
+            elif not kept[p]:
+                of_n += costs[p]
+        waiting = ~(kept | banned)
+        if of_p > most_p or of_n > most_n:  # only errors of a class with too many
+            waiting[: len(P)] &= of_p > most_p
+            waiting[len(P) :] &= of_n > most_n
+        is_allowed = of_p + of_n <= most and of_p <= most_p and of_n <= most_n
+        waiting = np.flatnonzero(waiting)
+        least, chosen = 4 * a / square * (1 - BETTER) if is_allowed else np.inf, NOBODY
         for p in waiting[np.argsort(-margins[waiting])][:TRIED]:
             if hulls <= 0 or least + price * costs[p] <= 0.0:
                 continue

@@ -1,7 +1,8 @@
 """Incumbents of the hard-margin loss: the best slab of a direction, the widest margin of the points it keeps, and swaps of one point.
 
 A rule is a slab  {x : |w.x + b| < 1}  of a direction; it costs  a |w|^2 + price (sum of the costs of the points that are not beyond their face).
-That sum is at most `most`. Arguments `terms` are (a, price, most): (a, 1, infinity) for a loss, (a, 0, K) for a limit of K.
+That sum is at most `most`, and at most `most_p` and `most_n` in the classes. Arguments `terms` are (a, price, most, most_p, most_n):
+(a, 1, infinity, ...) for a loss, (a, 0, K, ...) for a limit of K.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ def best_slab(up: Any, down: Any, below: Any, above: Any, terms: Any) -> Any:
     below, above : what the first j positives and the last q negatives cost, by j and q. The half width is 0 when no slab is cheaper
     than the constant rule. O(n+ n-), mostly much less: costs only grow along a row.
     """
-    a, price, most = terms
-    best, width, middle = _constant(below[-1], above[-1], price, most), 0.0, 0.0
+    a, price, most, most_p, most_n = terms
+    best, width, middle = _constant(below[-1], above[-1], terms), 0.0, 0.0
     for j in range(len(up)):
+        if below[j] > most_p:
+            break
         for q in range(len(down)):
             errors = below[j] + above[q]
-            if errors > most or price * errors >= best:
+            if errors > most or above[q] > most_n or price * errors >= best:
                 break
             s = (up[j] - down[len(down) - 1 - q]) / 2
             if s > 0 and a / (s * s) + price * errors < best:
@@ -39,10 +42,11 @@ def best_slab(up: Any, down: Any, below: Any, above: Any, terms: Any) -> Any:
 
 
 @njit(cache=True)
-def _constant(positives: float, negatives: float, price: float, most: float) -> float:
+def _constant(positives: float, negatives: float, terms: Any) -> float:
     """What the rule w = 0 costs that gets the cheaper class wrong; infinity when that is too many."""
+    _, price, most, most_p, most_n = terms
     errors = min(positives, negatives)
-    return price * errors if errors <= most else np.inf
+    return price * errors if errors <= min(most, most_p if positives <= negatives else most_n) else np.inf
 
 
 @njit(cache=True)
@@ -61,7 +65,7 @@ def descend(P: Any, N: Any, costs: Any, direction: Any, terms: Any) -> Any:
     costs : (of the positives, of the negatives).
     """
     of_p, of_n = costs
-    cost = _constant(of_p.sum(), of_n.sum(), terms[1], terms[2])
+    cost = _constant(of_p.sum(), of_n.sum(), terms)
     w, b = np.zeros(P.shape[1]), 1.0 if of_p.sum() >= of_n.sum() else -1.0
     u = direction
     while True:
