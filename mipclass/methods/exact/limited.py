@@ -21,9 +21,12 @@ from ..zero_one.scope import column_scales
 from .box.cone import Cone
 from .box.copies import copied_rows
 from .box.kernels.state import BoxTree
-from .box.limited import LimitedBoxes, Loss, Part
+from .box.limited import LimitedBoxes, Loss
+from .box.parts import Part
+from .box.piece_pass import Help
 from .box.proof import tree_content
 from .box.search import MAX_RANK, generic
+from .helping import help_of
 from .joint import JointLemmas
 from .priced_form import PricedForm, priced_form
 from .prices import RulePool
@@ -84,12 +87,13 @@ class LimitedProof:
         pool: RulePool,
         cone: Cone | None,
         tree: BoxTree | None = None,
+        help: Help | None = None,
     ) -> None:
-        """M : the map W = M V over the columns of `data`.    tree : one under the first loss, to be grown further."""
+        """help : workers, if there are any.    M : the map W = M V over the columns of `data`.    tree : one under the first loss, to be grown further."""
         self._cases, self._data, self._M, self._pool, self._cone = cases, data, M, pool, cone
         self._joint = JointLemmas(pool, data.over_all_features(M))
         losses = [case.loss for case in cases]
-        self.search = LimitedBoxes(losses, self._targets, self._offer, self._joint.close, tree)
+        self.search = LimitedBoxes(losses, self._targets, self._offer, self._joint.close, tree, help)
 
     @classmethod
     def begun(cls, priced: PricedForm, pool: RulePool, boxes: BoxProver | None, run: Run) -> LimitedProof | None:
@@ -114,9 +118,9 @@ class LimitedProof:
         except StoppedError:
             return None
         if boxes is not None and goes_on:
-            cases[0] = _Case(priced, boxes.points, Loss(boxes.search.points, boxes.search.lemmas))
+            cases[0] = _Case(priced, boxes.points, Loss(boxes.search.work, boxes.search.lemmas))
         found = [case for case in cases if case is not None]
-        return cls(found, data, M, pool, form.cone, tree) if len(found) == len(cases) else None
+        return cls(found, data, M, pool, form.cone, tree, help_of(run)) if len(found) == len(cases) else None
 
     def _to_exceed(self) -> Fraction:
         return self._pool.to_exceed() * self._pool.unit

@@ -145,7 +145,8 @@ class PricedSearch:
         elif not limited.search.holes:
             self.bound = limited.bound()
             self.lower = limited.lower(self._rounded_up(self.bound))
-            self.extra = {**self.extra, "parts": len(limited.search.parts)}
+            tasks = (*self.extra.get("tasks", ()), *limited.search.log)
+            self.extra = {**self.extra, "parts": len(limited.search.parts), **({"tasks": tasks} if tasks else {})}
 
     def _rounded_up(self, bound: Fraction) -> Fraction:
         return self.pool.unit * self.pool.rounded_up(bound / self.pool.unit)

@@ -15,7 +15,7 @@ import pytest
 import mipclass
 from mipclass import models
 from mipclass.errors import InvalidInputError
-from mipclass.methods.exact.box import piece_pass
+from mipclass.methods.exact.box import parts, piece_pass
 from mipclass.methods.exact.box.kernels.state import HANDED, LEAF, MOST_NEW, OPEN, Boxes, BoxTree
 from mipclass.methods.exact.box.piece_pass import Help
 from mipclass.methods.exact.box.pieces import PackedTree, Piece, Slices, joined
@@ -30,6 +30,7 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of a few boxes, from the first box on."""
     monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
     monkeypatch.setattr(piece_pass, "LEAST_VISITS", 100)
+    monkeypatch.setattr(parts, "LEAST_VISITS", 3000)
 
 
 def points(seed: int, n: int = 40, d: int = 3, kind: str = "normal") -> tuple[np.ndarray, np.ndarray]:
@@ -106,8 +107,31 @@ def test_limits_that_prices_do_not_close_go_on_from_the_pieces(small_tasks, seed
     problem = models.neyman_pearson(X, y, 0.15)
     one, two = (mipclass.solve(problem, "exact", threads=count) for count in (1, 2))
     assert one.objective == two.objective == two.bound
-    assert two.extra["parts"] > 1
+    assert two.extra["parts"] > one.extra["parts"] > 1  # parts that use up their budgets leave boxes to further parts
     assert two.certified
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_limits_rows_and_weights_are_proven_in_parts(small_tasks, seed):
+    X, y = points(seed, 40, 2 + seed % 2, kind="lattice" if seed % 2 else "normal")
+    wanted = [models.FalsePositiveRate(0.1 + 0.1 * (seed % 2)), *([models.Monotone({0: 1})] if seed > 1 else [])]
+    weights = np.random.default_rng(seed).integers(1, 5, len(y)).astype(float)
+    problem = models.Model(X, y, minimize=models.ZeroOne(), subject_to=wanted, sample_weight=weights)
+    one, three = (mipclass.solve(problem, "exact", threads=count) for count in (1, 3))
+    assert one.objective == three.objective == three.bound
+    assert three.certified
+
+
+def test_processes_prove_parts(monkeypatch):
+    monkeypatch.setattr(parts, "LEAST_VISITS", 20_000)
+    X, y = points(6, 60)
+    problem = models.neyman_pearson(X, y, 0.15)
+    alone = mipclass.solve(problem, "exact")
+    with joblib.parallel_config("loky", n_jobs=2):
+        result = mipclass.solve(problem, "exact")
+    assert (result.objective, result.bound) == (alone.objective, alone.bound)
+    assert result.extra["parts"] > 1
+    assert result.certified
 
 
 def test_threads_find_the_least_loss_of_enumeration(small_tasks):

@@ -11,17 +11,16 @@ import heapq
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
+from typing import Any, Protocol
 
 from ....arrays import Array
 from ....protocol.checkpoint import CheckpointFolder
 from ....protocol.crew import Crew
+from ....protocol.tasks import TaskRecord
 from .kernels.state import Boxes
 from .lemmas import Lemmas
-from .pieces import NO_TREE, PackedTree, Piece
-from .tasks import BoxWork, Grown, Orders, grow_piece
+from .pieces import NO_TREE, Piece
+from .tasks import BoxWork, Grown, Orders, grow_piece, renumbered
 
 Stop = Callable[[], object]
 Progress = Callable[[], None]
@@ -43,17 +42,6 @@ LOOK_SECONDS = 0.1
 
 MOST_LOSSES = 3
 """Workers that may be lost with the same piece before the piece itself is blamed."""
-
-
-class TaskRecord(NamedTuple):
-    """One task of the log: the target of its pass, its number, the task that handed it its box (-1: it was there when the pass began),
-    its processor seconds and its point visits."""
-
-    target: int
-    number: int
-    parent: int
-    cpu: float
-    visits: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,18 +239,9 @@ class PiecePass:
             self._next += 1
             left += rest.share
         self.done_share += piece.share - left
-        tree = self._renumbered(grown, known)
+        tree = renumbered(grown, known, search.lemmas)
         self.pieces[number] = replace(piece, tree=tree, children=tuple(children), visits=grown.visits)
         search.keep()
-
-    def _renumbered(self, grown: Grown, known: int) -> PackedTree:
-        """The tree with the search's own numbers of the lemmas that the task found."""
-        if not grown.proofs:
-            return grown.tree
-        numbers = np.array([self.search.lemmas.add(proof) for proof in grown.proofs], dtype=np.int32)
-        lemmas = grown.tree.lemmas
-        own = lemmas >= known
-        return replace(grown.tree, lemmas=np.where(own, numbers[np.where(own, lemmas - known, 0)], lemmas))
 
     def _recall(self) -> None:
         """Bring running tasks to an end: those that share memory return what they have, the others are given up and begun again later."""

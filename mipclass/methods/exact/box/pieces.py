@@ -133,14 +133,14 @@ def joined(pieces: dict[int, Piece]) -> BoxTree:
             continue
         piece = pieces[following]
         tree = piece.tree.unpacked()
-        stretches = _stretches(tree if following == 0 else _as_inner(tree))
+        stretches = _stretches(tree if following == 0 else as_inner(tree))
         todo.append(stretches[-1])
         for stretch, child in zip(stretches[-2::-1], piece.children[::-1], strict=True):
             todo.extend((child, stretch))
     return BoxTree._make(np.concatenate(parts) for parts in zip(*found, strict=True))
 
 
-def _as_inner(tree: BoxTree) -> BoxTree:
+def as_inner(tree: BoxTree) -> BoxTree:
     """The tree with at most MOST_NEW conflicts at its root."""
     surplus = max(0, int(tree.counts[0]) - MOST_NEW)
     counts = tree.counts.copy()

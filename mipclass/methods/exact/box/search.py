@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ....arrays import Array, Index, Positions
+from ....protocol.tasks import TaskRecord
 from ...zero_one.scope import column_scales
 from ..rational import integer_matrix, rank, rounded_product
 from ..within_margin import inverse_within_margin
@@ -28,7 +29,7 @@ from .cone import whitening_of
 from .kernels.state import ASKING, BETTER, FINISHED, FULL, QBITS, Boxes, BoxTree, Path, RoundedPoints, new_state
 from .lemmas import FEW, NO_WALLS, Walls
 from .outlook import nodes_to_come
-from .piece_pass import Help, PiecePass, TaskRecord, first_pieces
+from .piece_pass import Help, PiecePass, first_pieces
 from .pieces import joined
 from .proof import BoxProof
 from .saved import Saver

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -110,6 +110,7 @@ class Grown:
 
     n_handed : how many of the old tree's handed boxes it met, without those below boxes it did not get to.
     proofs : new lemmas; in the tree they come after those that the task knew.     W : a rule of cost `best`, if it found a better one.
+    handed : the boxes that the task hands over by its own choice, under limits on errors (`limited`).
     cpu : seconds of processor time.
     """
 
@@ -123,6 +124,7 @@ class Grown:
     visits: int
     holes: int
     cpu: float
+    handed: Boxes | None = None
 
 
 _ROOM = threading.local()
@@ -151,20 +153,28 @@ def last_rule(M: Array, path: Path, depth: int) -> Array | None:
     return np.asarray(M @ path.centre[depth]) if path.half[depth].max() <= 1.0 else None
 
 
-def grow_piece(work: BoxWork, piece: Piece, target: int, known: LemmaTable, budget: int, orders: Orders) -> Grown:
-    """Grow a piece until every leaf proves min(target, cost of the incumbent), within about `budget` point visits."""
-    return _Growing(work, piece, target, known, orders).run(budget)
+def grow_piece(
+    work: BoxWork, piece: Piece, target: int, known: LemmaTable, budget: int, orders: Orders, handing: int = 0
+) -> Grown:
+    """Grow a piece until every leaf proves min(target, cost of the incumbent), within about `budget` point visits.
+
+    handing : if not zero, boxes with at most so many uncertain points are handed over, and rules are not offered.
+    """
+    return _Growing(work, piece, target, known, orders, handing).run(budget)
 
 
 class _Growing:
     """One task under way."""
 
-    def __init__(self, work: BoxWork, piece: Piece, target: int, known: LemmaTable, orders: Orders) -> None:
-        self.work, self.piece, self.orders = work, piece, orders
+    def __init__(
+        self, work: BoxWork, piece: Piece, target: int, known: LemmaTable, orders: Orders, handing: int
+    ) -> None:
+        self.work, self.piece, self.orders, self.handing = work, piece, orders, handing
         self.lemmas = work.lemmas(known)
         self.old = piece.tree.unpacked()
         self.path = _path(*work.points.Q.shape)
         self.state = new_state(target, work.few)
+        self.state.handing = handing
         room = max(FIRST_NODES, 2 * len(self.old.ops))
         pairs = max(2 * room, len(self.old.pairs) + 2 * FIRST_NODES)
         self.out = BoxTree.blank(nodes=room, pairs=pairs, lemmas=FIRST_LEMMAS)
@@ -208,6 +218,8 @@ class _Growing:
                 state.pause = max(int(state.pause), self._pause())
 
     def _offer(self, W: Array) -> None:
+        if self.handing:  # the target is not the cost of an incumbent then, and must not fall with that of a rule
+            return
         cost = self.work.cost(W)
         if cost < self.best:
             self.best, self.W = cost, np.array(W, dtype=np.float64)
@@ -295,4 +307,18 @@ class _Growing:
             self.visits,
             int(state.holes),
             cpu,
+            self.handed.head(state.handed) if self.handing else None,
         )
+
+
+def renumbered(grown: Grown, known: int, lemmas: Lemmas) -> PackedTree:
+    """The tree with the search's own numbers of the lemmas that the task found, which join the search's own.
+
+    known : number of lemmas that the task knew.
+    """
+    if not grown.proofs:
+        return grown.tree
+    numbers = np.array([lemmas.add(proof) for proof in grown.proofs], dtype=np.int32)
+    used = grown.tree.lemmas
+    is_new = used >= known
+    return replace(grown.tree, lemmas=np.where(is_new, numbers[np.where(is_new, used - known, 0)], used))

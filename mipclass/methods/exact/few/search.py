@@ -3,31 +3,35 @@
     minimise over (w, b)   loss(w, b) + c |w|_0     subject to   |w|_0 <= k        and to what else the problem asks for
 
 Every set T of t <= k features needs a proof that its rules cost at least the incumbent less c t. What is proven about a set holds for
-all sets inside it, so that the search tries larger sets (`_Reach`), as long as their proofs take less work than those of the sets that
+all sets inside it, so that the search tries larger sets (`reach`), as long as their proofs take less work than those of the sets that
 they close. With c = 0 only the sets of k features matter. A pass closes every set at one share of the incumbent's cost; the passes
 before the last one are there to have a bound when the time is up.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
-from math import ceil, comb
+from math import comb
 from typing import Any
 
 import numpy as np
 
 from ....arrays import Array
 from ....certificates.certificate import fraction
+from ....protocol.crew import Crew
 from ....protocol.result import Outcome, Status
 from ....protocol.run import Run
+from ....protocol.tasks import TaskRecord
 from ..answer import CLOSED, answer, stopper
 from ..form import ProofForm
-from ..plain import BOX_ALONE
 from ..sums import Sums
+from .at_once import SetsAtOnce
+from .covering import Covering, Level
 from .first import first_rules_of_few, ranked_features
-from .support import SupportAnswer, prove_support
+from .reach import Reach
+from .support import SupportAnswer, Target
 from .supports import SupportSets, features_of, mask_of
+from .tasks import SetWork
 
 MOST_SETS = 300_000
 """Sets of features that are listed, at most: with three milliseconds for each, this is a quarter of an hour."""
@@ -73,7 +77,10 @@ def prove_few(form: ProofForm, run: Run) -> Outcome:
         stopped=stopped,
         nodes=search.nodes,
         infeasible=infeasible,
-        extra={"sets_of_features": len(search.proofs)},
+        extra={
+            "sets_of_features": len(search.proofs),
+            **({"tasks": tuple(search.log)} if search.log else {}),
+        },
     )
 
 
@@ -87,7 +94,9 @@ class FewSearch:
         self.feature_cost = Fraction(form.statement.feature_cost)
         self.best: Fraction | None = None
         self._rule: tuple[int, Array] | None = None  # set of features, (w, b) over them
-        self._sums = Sums(form.costs.whole.tolist())
+        self._work = SetWork(form, Sums(form.costs.whole.tolist()))
+        self._token: object = None
+        self.log: list[TaskRecord] = []
         self.nodes = 0
         self._stop = stopper(run, lambda: self.nodes)
         self.bound = Fraction(0)
@@ -104,12 +113,12 @@ class FewSearch:
         if given is not None and "w" in given:
             used = np.flatnonzero(given["w"])
             if len(used) <= self.most:
-                self._offer(mask_of(used.tolist()), np.append(np.asarray(given["w"])[used], given.get("b", 0.0)))
+                self.offer(mask_of(used.tolist()), np.append(np.asarray(given["w"])[used], given.get("b", 0.0)))
         for features, rule in first_rules_of_few(self.form, self.most, self.run):
-            self._offer(mask_of(features), rule)
-        self._tell()
+            self.offer(mask_of(features), rule)
+        self.tell()
 
-    def _offer(self, mask: int, rule: Array) -> None:
+    def offer(self, mask: int, rule: Array) -> None:
         """Take a rule over a set of features as incumbent if it costs less."""
         alone = self.form.on_features(features_of(mask))
         loss = alone.exact_loss(rule[:-1], float(rule[-1]))
@@ -153,93 +162,95 @@ class FewSearch:
 
     def _pass(self, share: Fraction, sizes: list[int], order: list[int]) -> Status | None:
         """Close every set of features at this share of the incumbent's cost; why it was stopped, if it was."""
-        used: dict[int, SupportAnswer] = {}
-        values: list[Fraction] = []  # what is proven about the sets that were closed
-        reached = None if self.best is None else share * self.best
+        covering = Covering(share, None if self.best is None else share * self.best)
+        crew = self.run.crew()
         for size in sizes:
-            paid = self.feature_cost * size
-            supports, reach = SupportSets(order, size), _Reach(self.d, size)
+            level = Level(covering, SupportSets(order, size), Reach(self.d, size), self.feature_cost * size)
             for mask, known in self._known.items():
-                goal = None if reached is None else reached - paid
-                if goal is not None and known.reaches(goal) and supports.count_open(mask):
-                    supports.close(mask)
-                    used[mask] = known
-                    values.append(_value(known, paid, reached))
-            for mask in supports.open():
-                if reached is not None and paid >= reached:
-                    break
-                goal = None if reached is None else reached - paid
-                closing = self._closing(mask, goal, supports, reach)
-                status = self._stop()
-                if closing is None:
-                    return status or Status.NUMERICAL_ERROR
-                used[closing] = self._known[closing]
-                values.append(_value(used[closing], paid, reached))
-                supports.close(closing)
-                if self.best is not None and (reached is None or share * self.best < reached):
-                    reached = share * self.best
-                self._tell()
-        if reached is not None:
-            values.append(reached)
-        self.bound, self.proofs = min(values), used
-        self._tell()
+                if level.goal is not None and known.reaches(level.goal) and level.supports.count_open(mask):
+                    level.close(mask, known)
+            stopped = self._one_by_one(level) if crew is None else SetsAtOnce(self, level, crew).close_all()
+            if stopped is not None:
+                return stopped
+        self.bound, self.proofs = covering.bound(), covering.used
+        self.tell()
         return None
 
-    def _closing(self, mask: int, goal: Fraction | None, supports: SupportSets, reach: _Reach) -> int | None:
-        """A set around the given one that is proven to reach the goal, or the optimum of the given set; None when stopped."""
-        by = reach.next() if goal is not None and self.form.is_plain_but_for_features else 0
-        larger = supports.extended(mask, by)
-        if goal is not None and larger != mask:
-            gain = supports.count_open(larger)
-            found = self._prove(larger, goal, most_work=reach.most_work(gain))
-            reach.tell(by, found.work, gain if found.reaches(goal) else 0)
-            if found.reaches(goal):
-                return larger
-        if self._stop() is not None:
-            return None
-        found = self._prove(mask, goal)
-        reach.tell(0, found.work, 1)
-        if found.rule is not None:
-            self._offer(mask, found.rule)
-        closed = found.rule is None if goal is None else found.reaches(goal)
-        return mask if closed or self._is_settled(mask, found) else None
+    def _one_by_one(self, level: Level) -> Status | None:
+        """Close every set of one size; why it was stopped, if it was."""
+        for mask in level.supports.open():
+            if level.is_paid:
+                break
+            if not self._close_larger(mask, level) and not (self.stop() is None and self.settle(mask, level)):
+                return self.stop() or Status.NUMERICAL_ERROR
+            self.tell()
+        return None
 
-    def _is_settled(self, mask: int, found: SupportAnswer) -> bool:
-        """Whether the best rule over the set is proven to be optimal there, or beyond every rule."""
+    def _close_larger(self, mask: int, level: Level) -> bool:
+        """Whether a larger set around the given one was tried and is proven to reach the goal."""
+        goal, reach = level.goal, level.reach
+        if goal is None or not self.form.is_plain_but_for_features:
+            return False
+        by = reach.next()
+        larger = level.supports.extended(mask, by)
+        if larger == mask:
+            return False
+        gain = level.supports.count_open(larger)
+        found = self._work.prove(larger, Target(goal), self.inner(), most_work=reach.most_work(gain), ends_at_rule=True)
+        known = self.take(larger, found)
+        reach.tell(by, found.work, gain if found.reaches(goal) else 0)
+        if found.reaches(goal):
+            level.close(larger, known)
+        return found.reaches(goal)
+
+    def settle(self, mask: int, level: Level) -> bool:
+        """Prove that a set reaches the goal, or its optimum; False when stopped."""
+        found = self._work.prove(mask, Target(level.goal), self.inner())
+        known = self.take(mask, found)
+        level.reach.tell(0, found.work, 1)
+        if found.rule is not None:
+            self.offer(mask, found.rule)
+        is_settled = self.is_settled(mask, found, level.goal)
+        if is_settled:
+            level.close(mask, known)
+        level.covering.lower(self.best)
+        return is_settled
+
+    def is_settled(self, mask: int, found: SupportAnswer, goal: Fraction | None) -> bool:
+        """Whether the goal is proven, or the best rule over the set is proven to be optimal there, or that there is none."""
+        if found.rule is None if goal is None else found.reaches(goal):
+            return True
         if found.rule is None:
             return False
         alone = self.form.on_features(features_of(mask))
         loss = alone.exact_loss(found.rule[:-1], float(found.rule[-1]))
         return loss - found.bound <= CLOSED * loss
 
-    def _prove(self, mask: int, target: Fraction | None, most_work: int | None = None) -> SupportAnswer:
-        alone = self.form.on_features(features_of(mask))
-        start = np.zeros(alone.X.shape[1] + 1)
-        start[-1] = 1.0
-        found = self._rounded_up(prove_support(alone, target, self._inner(), start, most_work=most_work))
+    def take(self, mask: int, found: SupportAnswer) -> SupportAnswer:
+        """Count the nodes of an answer; the best that is known about its set, which is remembered."""
         self.nodes += found.nodes
         if mask not in self._known or found.bound > self._known[mask].bound:
             self._known[mask] = found
-        return found
+        return self._known[mask]
 
-    def _rounded_up(self, found: SupportAnswer) -> SupportAnswer:
-        """The answer with its bound raised to the next sum of costs, where sums are known and reach it: every loss is one."""
-        unit = self.form.costs.unit
-        if found.bound > self.form.costs.total:
-            return replace(found, is_impossible=True)
-        if not self._sums.known:
-            return found
-        reached = unit * self._sums.least_from(ceil(found.bound / unit))
-        if reached == found.bound:
-            return found
-        return replace(found, bound=reached, lower={**found.lower, "bound": fraction(reached)})
+    def shared(self, crew: Crew) -> object:
+        """The crew's token of what all tasks share."""
+        if self._token is None:
+            self._token = crew.share(self._work)
+        return self._token
 
-    def _inner(self) -> Run:
+    def stop(self) -> Status | None:
+        """The limit that is reached, if one is."""
+        return self._stop()
+
+    def inner(self) -> Run:
+        """A Run for the proof of one set."""
         limit = self.run.options.get("node_limit")
         left = None if limit is None else max(1, limit - self.nodes)
         return self.run.inner(node_limit=left, local_steps=min(LOCAL_STEPS, self.run.options.get("local_steps", 0)))
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Report the state of the search."""
         best = None if self.best is None else float(self.best)
         self.run.report(objective=best, bound=float(self.bound), nodes=self.nodes)
 
@@ -257,48 +268,5 @@ class FewSearch:
         }
 
 
-def _value(found: SupportAnswer, paid: Fraction, reached: Fraction | None) -> Fraction:
-    """What a set whose features cost `paid` says about the whole: a set without rules says as much as is asked for."""
-    value = found.bound + paid
-    return value if reached is None or not found.is_impossible else max(value, reached)
-
-
 def _without_margin(lower: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in lower.items() if name != "relative_margin"}
-
-
-class _Reach:
-    """By how many features a set is extended: by the number that has closed most sets per work so far.
-
-    A number that was not tried yet is tried once the number below it has closed a set. An attempt may take as much work as the best
-    number would take to close the same sets.
-    """
-
-    FIRST_WORK = 300_000
-    """Work per set that is assumed at first: setting up a search over some hundred rows."""
-
-    HOPE = 2
-    """Sets per work of a number that was not tried yet, as a multiple of what the number below it has closed."""
-
-    def __init__(self, d: int, size: int) -> None:
-        self._closed, self._work = [1.0], [float(self.FIRST_WORK)]
-        self._most = max(0, min(d, BOX_ALONE) - size)
-
-    def _rate(self, by: int) -> float:
-        return self._closed[by] / self._work[by]
-
-    def next(self) -> int:
-        """By how many features to extend the next set."""
-        return max(range(len(self._closed)), key=self._rate)
-
-    def most_work(self, gain: int) -> int:
-        """The work that an attempt to close so many sets may take."""
-        return int(gain / max(map(self._rate, range(len(self._closed)))))
-
-    def tell(self, by: int, work: int, closed: int) -> None:
-        """The work of an attempt and the number of sets that it closed."""
-        self._closed[by] += closed
-        self._work[by] += work
-        if closed and by == len(self._closed) - 1 and by < self._most:
-            self._closed.append(self.HOPE * self._closed[by] / self._work[by] * self.FIRST_WORK)
-            self._work.append(float(self.FIRST_WORK))

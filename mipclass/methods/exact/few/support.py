@@ -6,7 +6,6 @@ known: on pima the proof that a triple of features cannot do with fewer than 161
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -17,6 +16,7 @@ import numpy as np
 from ....arrays import Array
 from ....protocol.result import Status
 from ....protocol.run import Run
+from ...zero_one.prepared import ZeroOneData
 from ..answer import CLOSED
 from ..box.search import MAX_RANK, BoxSearch
 from ..box.tasks import CHUNK
@@ -32,7 +32,21 @@ from ..rational import StoppedError
 SETUP_VISITS = 700
 """Visits of points by the box search that take as long as setting it up takes per row: about 25 microseconds."""
 
-Stop = Callable[[], object]
+
+@dataclass
+class Target:
+    """What no rule over a set is to cost less than; None asks for the optimum. It falls when a better rule is found elsewhere, also while a
+    search is under way."""
+
+    cost: Fraction | None
+
+    def of(self, form: ProofForm) -> Fraction:
+        """The cost; without one, more than any rule costs."""
+        return form.costs.total + 1 if self.cost is None else self.cost
+
+    def counts(self, form: ProofForm, data: ZeroOneData) -> int:
+        """The cost in units of the prepared rows, rounded up."""
+        return max(0, ceil((self.of(form) - data.constant) / data.proof_counts.unit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,33 +72,39 @@ class SupportAnswer:
 
 
 def prove_support(
-    form: ProofForm, target: Fraction | None, run: Run, start: Array, *, most_work: int | None = None
+    form: ProofForm,
+    target: Target,
+    run: Run,
+    start: Array,
+    *,
+    most_work: int | None = None,
+    ends_at_rule: bool = False,
 ) -> SupportAnswer:
     """The answer of the search that suits the problem, which is one over a single set of features.
 
-    target : None asks for the optimum.     start : any rule (w, b).
-    most_work : give up beyond so many visits, and once a rule costs less than the target.
+    start : any rule (w, b).     most_work : boxes give up beyond so many visits.
+    ends_at_rule : they also give up once a rule costs less than the target.
     """
     if not form.statement.is_plain:
         return _constrained(form, target, run)
     data = form.data
-    if target is None:
-        target = form.costs.total + 1  # more than any rule costs
-    goal = ceil((target - data.constant) / data.proof_counts.unit)
-    if goal <= 0 or not len(data.Z):
-        rule = None if goal <= 0 else np.append(np.zeros(form.X.shape[1]), 1.0)
+    goal = target.counts(form, data)
+    if goal == 0 or not len(data.Z):
+        rule = None if goal == 0 else np.append(np.zeros(form.X.shape[1]), 1.0)
         return SupportAnswer(data.constant, trivial_lower(data), rule, 0, 0)
     work = SETUP_VISITS * len(data.Z)
     if form.X.shape[1] <= BOX_AT_MOST and data.map.shape[1] <= MAX_RANK:
-        found = _by_boxes(form, goal, run, most_work)
+        found = _by_boxes(form, target, run, most_work, ends_at_rule)
         work += 0 if found is None else found.work
-        if found is not None and (most_work is not None or found.rule is not None or found.reaches(target)):
+        if found is not None and (most_work is not None or found.rule is not None or found.reaches(target.of(form))):
             return SupportAnswer(found.bound, found.lower, found.rule, found.nodes, work)
-    return _by_race(form, goal, run, start, work)
+    return _by_race(form, target, run, start, work)
 
 
-def _by_boxes(form: ProofForm, goal: int, run: Run, most_work: int | None) -> SupportAnswer | None:
-    """Boxes, with the goal in units of the prepared rows; None where they cannot be set up or where some boxes stay undecided."""
+def _by_boxes(
+    form: ProofForm, target: Target, run: Run, most_work: int | None, ends_at_rule: bool
+) -> SupportAnswer | None:
+    """Boxes; None where they cannot be set up or where some boxes stay undecided."""
     data = form.data
     limit = run.options.get("node_limit")
     try:
@@ -94,30 +114,37 @@ def _by_boxes(form: ProofForm, goal: int, run: Run, most_work: int | None) -> Su
         return None
     if not search.reaches_all:
         return None
+    goal = target.counts(form, data)
+    first, is_cheap = search.best_W, search.total < goal
     search.look_below(goal)
-    wanted = search.best
     if most_work is not None:
         search.chunk = min(CHUNK, max(1, most_work // 4))
 
+    def has_rule() -> bool:
+        return is_cheap or search.best_W is not first
+
     def stop() -> bool:
-        if most_work is not None and (search.visits >= most_work or search.best < goal):
+        search.look_below(target.counts(form, data))
+        if (most_work is not None and search.visits >= most_work) or (ends_at_rule and has_rule()):
             return True
         return run.stop() is not None or (limit is not None and search.nodes >= limit)
 
     done = search.advance(stop, goal=goal)
     if done and not search.finished and most_work is None:
         return None
-    rule = np.append(*data.rule(search.best_W)) if search.best < wanted or wanted < goal else None
+    rule = np.append(*data.rule(search.best_W)) if has_rule() else None
     bound = data.constant + data.proof_counts.unit * search.lower
     return SupportAnswer(bound, box_lower(data, search), rule, search.nodes, search.visits)
 
 
-def _by_race(form: ProofForm, goal: int, run: Run, start: Array, work: int) -> SupportAnswer:
-    """Boxes and infeasible subsystems in turn, until the goal is reached or the optimum is known."""
-    purpose = Purpose(lambda race: race.lower >= goal, _say_nothing, 0)
+def _by_race(form: ProofForm, target: Target, run: Run, start: Array, work: int) -> SupportAnswer:
+    """Boxes and infeasible subsystems in turn, until the target is reached or the optimum is known."""
+    purpose = Purpose(lambda race: race.lower >= target.counts(form, race.data), _say_nothing, 0)
     found = plain_proof(form, run, None, start, purpose)
     rule = np.append(*found.rule)
-    costs_less = form.exact_loss(rule[:-1], float(rule[-1])) < form.data.constant + form.data.proof_counts.unit * goal
+    data = form.data
+    wanted = data.constant + data.proof_counts.unit * target.counts(form, data)
+    costs_less = form.exact_loss(rule[:-1], float(rule[-1])) < wanted
     return SupportAnswer(
         Fraction(found.lower["bound"]), found.lower, rule if costs_less else None, found.nodes, work + found.nodes
     )
@@ -127,7 +154,7 @@ def _say_nothing(race: Race) -> None:
     """The bound of one set of features is none of the whole problem."""
 
 
-def _constrained(form: ProofForm, target: Fraction | None, run: Run) -> SupportAnswer:
+def _constrained(form: ProofForm, target: Target, run: Run) -> SupportAnswer:
     """Boxes and prices for homogeneous rows and limits on errors in few dimensions, branch and cut for what these leave open and for other
     constraints."""
     lower: dict[str, Any] = {"kind": "trivial", "bound": "0"}
@@ -140,8 +167,8 @@ def _constrained(form: ProofForm, target: Fraction | None, run: Run) -> SupportA
             return _cheap_enough(form, target, lower, rules, nodes)
     elif form.is_plain_in_a_cone and 0 < form.X.shape[1] <= BOX_AT_MOST:
         search = PricedSearch(form.unfolded, run)
-        if target is not None:
-            search.pool.look_below(target)
+        if target.cost is not None:
+            search.pool.look_below(target.cost)
         search.look_for_prices()
         search.prove()
         if not search.is_closed and search.stopped is None:
@@ -151,8 +178,8 @@ def _constrained(form: ProofForm, target: Fraction | None, run: Run) -> SupportA
         if search.is_closed or search.stopped is not None:
             return _cheap_enough(form, target, lower, rules, nodes)
     prover = IISProver(form.unfolded.cover(), run.seed, run)
-    if target is not None:
-        prover.search.look_below(ceil((target - prover.data.constant) / prover.data.unit))
+    if target.cost is not None:
+        prover.search.look_below(ceil((target.cost - prover.data.constant) / prover.data.unit))
     for W in rules or first_rules(form.unfolded, run):
         prover.offer(W)
     prover.advance(run.stop, lambda: None)
@@ -163,18 +190,19 @@ def _constrained(form: ProofForm, target: Fraction | None, run: Run) -> SupportA
     return _cheap_enough(form, target, lower, rules, nodes + prover.nodes)
 
 
-def _in_cone(form: ProofForm, target: Fraction | None, run: Run) -> PlainProof:
+def _in_cone(form: ProofForm, target: Target, run: Run) -> PlainProof:
     """The race of provers among the rules that keep homogeneous rows, until the target is reached or the optimum is known."""
-    data = form.data
-    goal = None if target is None else ceil((target - data.constant) / data.proof_counts.unit)
-    return plain_proof(
-        form, run, None, None, Purpose(lambda race: goal is not None and race.lower >= goal, _say_nothing, 0)
-    )
+
+    def reached(race: Race) -> bool:
+        return target.cost is not None and race.lower >= target.counts(form, race.data)
+
+    return plain_proof(form, run, None, None, Purpose(reached, _say_nothing, 0))
 
 
 def _cheap_enough(
-    form: ProofForm, target: Fraction | None, lower: dict[str, Any], rules: list[Array], nodes: int
+    form: ProofForm, target: Target, lower: dict[str, Any], rules: list[Array], nodes: int
 ) -> SupportAnswer:
     """The answer, with the first rule that costs less than the target."""
-    cheap = [W for W in rules if target is None or form.exact_loss(W[:-1], float(W[-1])) < target]
+    wanted = target.cost
+    cheap = [W for W in rules if wanted is None or form.exact_loss(W[:-1], float(W[-1])) < wanted]
     return SupportAnswer(Fraction(lower["bound"]), lower, cheap[0] if cheap else None, nodes, nodes)

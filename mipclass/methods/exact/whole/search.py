@@ -12,32 +12,25 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....arrays import Index
 from ....certificates.certificate import fraction, pack
+from ....protocol.crew import Crew
 from ....protocol.result import Outcome, Status
 from ....protocol.run import Run
+from ....protocol.tasks import TaskRecord
 from ...base import Refusal
 from ..answer import answer, stopper
 from ..form import ProofForm
-from .offsets import best_offset, is_allowed, least_loss
 from .problem import WholeProblem, whole_problem
-
-MOST_BITS = 20
-"""Binary digits of the largest weight, at most: with scores of 58 digits this leaves 38 for the data."""
+from .tasks import MOST_BITS, Rule, WholeBox, WholeWork
+from .tree_pass import TreePass
 
 MOST_WEIGHTS = 126
 """Number of features, at most: a node of the tree is one byte."""
 
 DESCENTS, FEWEST_DESCENTS, MOST_DESCENTS = 4e7, 4, 200
 """Points x features x values of weights that the descents for a first rule go through, about two seconds, and limits of their number."""
-
-CHUNK = 3e6
-"""Points x features that are looked at between two looks at the clock: about 0.1 s."""
-
-SAME = 1e-9
-"""Fraction by which two sums of the same costs may differ through rounding."""
 
 SHARES = (Fraction(1, 2), Fraction(4, 5), Fraction(1))
 """Shares of the incumbent's cost that the passes prove."""
@@ -83,6 +76,7 @@ def prove_whole(form: ProofForm, run: Run) -> Outcome:
         stopped=stopped,
         nodes=search.nodes,
         infeasible=infeasible,
+        extra={"tasks": tuple(search.log)} if run.crew() is not None else {},
     )
 
 
@@ -90,19 +84,15 @@ class WholeSearch:
     """One branch and bound over the lattice."""
 
     def __init__(self, form: ProofForm, problem: WholeProblem, run: Run) -> None:
-        self.form, self.problem, self.run = form, problem, run
+        self.problem, self.run = problem, run
+        self.work = WholeWork.of(form, problem)
         self.best: Fraction | None = None
-        self.rule: tuple[NDArray[np.float64], float] | None = None
-        self.nodes = 0
-        self._stop = stopper(run, lambda: self.nodes)
+        self.rule: Rule | None = None
+        self.nodes = self.under_way = 0
+        self._stop = stopper(run, lambda: self.nodes + self.under_way)
         self.target, self.ops = 0, np.zeros(1, dtype=np.uint8)  # the empty proof: costs are not negative
-        rows = problem.rows
-        n, d = rows.signed.shape
-        # More than any rule costs.
-        self._everything = problem.counts(form.costs.total + Fraction(form.statement.feature_cost) * d) + 1
-        sizes = np.abs(rows.signed).sum(axis=0, dtype=np.float64)
-        self._spread = np.ceil(sizes / max(1.0, float(sizes.max(initial=0.0))) * 2**40).astype(np.int64)
-        self._chunk = max(1, int(CHUNK / max(1, n * (d + 10))))
+        self.log: list[TaskRecord] = []
+        self._token: object = None
 
     @property
     def bound(self) -> Fraction:
@@ -111,21 +101,11 @@ class WholeSearch:
 
     # -- rules --------------------------------------------------------------------------------------------------------
 
-    def _offer(self, w: Index) -> Fraction | None:
-        """The cost of these weights with their best offset, which become the incumbent if it is less; None if they break limits or rows, or
-        if predictions in float64 have another cost: such a rule gets points right by rounding alone."""
-        b = best_offset(self.problem, w)
-        if b is None:
-            return None
-        rule = w.astype(np.float64), b
-        loss = self.form.exact_loss(*rule)
-        counted = self.form.problem.recount({"w": rule[0], "b": np.asarray(b)})
-        if not is_allowed(self.form, *rule) or abs(counted - float(loss)) > SAME * float(loss):
-            return None
+    def offer(self, loss: Fraction, rule: Rule) -> None:
+        """Make the rule the incumbent if it costs less."""
         if self.best is None or loss < self.best:
             self.best, self.rule = loss, rule
-            self._tell()
-        return loss
+            self.tell()
 
     def first_rules(self) -> None:
         """The caller's weights if they are whole, zero weights, and descents."""
@@ -151,7 +131,9 @@ class WholeSearch:
             cost = int(descend(rows, w, problem.low, problem.high, rng.permutation(d)))
             if cost < cheapest:
                 best, cheapest = w, cost
-                self._offer(w)
+                found = self.work.judged(w)
+                if found is not None:
+                    self.offer(*found)
 
     def _start(self, rng: np.random.Generator, best: Index, afresh: bool) -> Index:
         """Random weights for as many features as are allowed, or the best weights with some features exchanged."""
@@ -170,7 +152,7 @@ class WholeSearch:
     def prove(self) -> Status | None:
         """Pass by pass; the limit that stopped it, if one did."""
         if self.problem.is_empty:
-            self.target = self._everything
+            self.target = self.work.everything
             return None
         for share in SHARES if self.best is not None else SHARES[-1:]:
             better = True
@@ -180,58 +162,39 @@ class WholeSearch:
                 if stopped is not None:
                     return stopped
                 # Rules that rounding hides may have lowered the bound before a better rule closed their boxes.
-                better = self.best != before and self.target < self._goal(share)
+                better = self.best != before and self.target < self.work.goal(share, self.best)
             if self.best is not None and self.best - self.bound <= Fraction(self.run.gap) * self.best:
                 break
         return None
 
-    def _goal(self, share: Fraction) -> int:
-        """What a pass proves, in counts."""
-        if self.best is None:
-            return self._everything
-        return min(self._everything, self.problem.counts(share * self.best))
-
     def _pass(self, share: Fraction) -> Status | None:
         """Close every box at this share of the incumbent's cost; why it was stopped, if it was."""
-        from .kernels.tree import BETTER, EXACT, FINISHED, FULL, Stack, search
-
-        problem, d = self.problem, len(self.problem.low)
-        room = 3 * d * (2 + MOST_BITS) + 4
-        stack = Stack(np.zeros((room, d), dtype=np.int64), np.zeros((room, d), dtype=np.int64))
-        stack.low[0], stack.high[0] = problem.low, problem.high
-        ops, state = np.zeros(1 << 16, dtype=np.uint8), np.array([1, 0], dtype=np.int64)
-        goal, least = self._goal(share), self._everything
-        while True:
-            before = int(state[1])
-            status = search(problem.rows, self._spread, stack, ops, state, goal, self._chunk)
-            self.nodes += int(state[1]) - before
-            if status == FINISHED:
-                break
-            if status == FULL:
-                ops = np.concatenate([ops, np.zeros_like(ops)])
-            elif status == BETTER:
-                top = int(state[0]) - 1
-                w = np.where((stack.low[top] <= 0) & (stack.high[top] >= 0), 0, stack.low[top])
-                self._offer(w)
-                if self._goal(share) < goal:
-                    goal = self._goal(share)
-                else:
-                    loss = least_loss(self.form, w)
-                    least = least if loss is None else min(least, int((loss - problem.constant) // problem.unit))
-                    ops[state[1]] = EXACT
-                    state[1] += 1
-                    state[0] -= 1
-                    self.nodes += 1
-            stopped = self._stop()
-            if stopped is not None:
-                return stopped
-        self.target, self.ops = min(goal, least), ops[: state[1]].copy()
-        self._tell()
+        tree = TreePass(self, share)
+        stopped = tree.run(WholeBox(self.problem.low, self.problem.high), self.run.crew())
+        if stopped is not None:
+            return stopped
+        self.target, self.ops = tree.target, tree.ops()
+        self.tell()
         return None
 
-    def _tell(self) -> None:
+    def stop(self) -> Status | None:
+        """The limit that is reached, if one is."""
+        return self._stop()
+
+    def seconds_left(self) -> float:
+        """Until the time limit."""
+        return self.run.seconds_left()
+
+    def shared(self, crew: Crew) -> object:
+        """The crew's token of what all tasks share."""
+        if self._token is None:
+            self._token = crew.share(self.work)
+        return self._token
+
+    def tell(self) -> None:
+        """Report the state of the search."""
         best = None if self.best is None else float(self.best)
-        self.run.report(objective=best, bound=float(self.bound), nodes=self.nodes)
+        self.run.report(objective=best, bound=float(self.bound), nodes=self.nodes + self.under_way)
 
     def lower(self) -> dict[str, Any]:
         """The lower part of a certificate."""

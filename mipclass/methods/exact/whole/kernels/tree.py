@@ -63,7 +63,7 @@ def push_children(stack: Stack, top: int, op: int) -> int:
     return top
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def search(
     rows: WholeRows, spread: Index, stack: Stack, ops: NDArray[np.uint8], state: Index, target: int, budget: int
 ) -> int:

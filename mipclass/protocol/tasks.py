@@ -1,0 +1,95 @@
+"""Tasks under way on a crew: who waits for which answer, and which tasks have to be carried out again because their worker was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from .crew import Crew
+
+AHEAD = 1
+"""Tasks per worker that wait at a worker that does not share memory, so that it is never idle while an answer travels."""
+
+LOOK_SECONDS = 0.1
+"""Seconds between two looks at the clock while others are at work."""
+
+MOST_LOSSES = 3
+"""Workers that may be lost with the same task before the task itself is blamed."""
+
+Key = TypeVar("Key")
+
+
+class TaskRecord(NamedTuple):
+    """One task of a log: the stage it belongs to, before the end of which no task of the next one begins; its number; the task that left
+    it its work (-1: it was there when the stage began); its processor seconds; and its effort, in the unit of the search."""
+
+    stage: int
+    number: int
+    parent: int
+    cpu: float
+    effort: int
+
+
+@dataclass
+class _Task(Generic[Key]):
+    """What it takes to carry out a task once more."""
+
+    key: Key
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    losses: int = 0
+
+
+class TasksUnderWay(Generic[Key]):
+    """Tasks `function(shared, *arguments)` on a crew, each with a key of the caller's. The functions are pure: a task may be repeated."""
+
+    def __init__(self, crew: Crew, token: Any) -> None:
+        """token : the crew's, of what the tasks share."""
+        self.crew, self._token = crew, token
+        self._running: dict[Future[Any], _Task[Key]] = {}
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a worker may be idle."""
+        return len(self._running) < self.crew.workers * (1 if self.crew.sees_memory else 1 + AHEAD)
+
+    def submit(self, key: Key, function: Callable[..., Any], *arguments: Any) -> None:
+        """Hand out a task."""
+        self._submit(_Task(key, function, arguments))
+
+    def _submit(self, task: _Task[Key]) -> None:
+        self._running[self.crew.submit(task.function, self._token, *task.arguments)] = task
+
+    def answers(self) -> list[tuple[Key, Any]]:
+        """Keys and answers of the tasks that have ended, after a wait of LOOK_SECONDS at most."""
+        done, _ = wait(self._running, LOOK_SECONDS, FIRST_COMPLETED)
+        found = []
+        for future in done:
+            task = self._running.pop(future)
+            error = future.exception()
+            if error is None:
+                found.append((task.key, future.result()))
+                continue
+            task.losses += 1
+            if not self.crew.has_lost(error) or task.losses > MOST_LOSSES:
+                raise error
+            self._submit(task)
+        return found
+
+    def give_up(self) -> list[tuple[Key, Any]]:
+        """Forget what is under way. Tasks that share the caller's memory are waited for, since the caller has told them to stop; their
+        keys and answers."""
+        for future in self._running:
+            future.cancel()
+        found = []
+        if self.crew.sees_memory:
+            wait(self._running)
+            ended = [(future, task) for future, task in self._running.items() if not future.cancelled()]
+            found = [(task.key, future.result()) for future, task in ended if future.exception() is None]
+        self._running.clear()
+        return found
