@@ -58,8 +58,8 @@ def _given_rule(data: ZeroOneData, run: Run) -> Array | None:
 
 
 def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None, start: Array | None = None) -> Array:
-    """A good rule of the plain problem over all features: `start`, the caller's or least squares, improved by local and swap search;
-    inside the cone, if one is given."""
+    """A good rule of the plain problem over all features, inside the cone, if one is given: `start`, the caller's or least squares, improved
+    by local and swap search, or by a swap search alone, whichever ends lower, as each is caught in bad local optima at times."""
     from ..zero_one.csa import swap_search
     from ..zero_one.local import local_search
 
@@ -75,8 +75,10 @@ def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None, start: Arr
     if inside is not None and (start is None or not inside.has(start)):
         start = inside.interior
     found = local_search(rows, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
-    found = swap_search(rows, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
-    return np.append(*data.rule(found.w))
+    begins = ((found.w, run.seed), (start, run.seed + 1))
+    ends = [swap_search(rows, w, seed, steps=2 * steps, stop=run.stop, on_improvement=tell) for w, seed in begins]
+    best = min(ends, key=lambda found: found.loss)
+    return np.append(*data.rule(best.w))
 
 
 def improved_rule(data: ZeroOneData, start: Array, run: Run, cone: Cone | None = None) -> Array:
