@@ -102,9 +102,7 @@ def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
     elif any(isinstance(term, ZeroOne) for term in terms):
         yield from _zero_one(problem, effort)
     elif any(isinstance(term, Ramp) for term in terms):
-        if effort is Effort.PROOF and problem.points.n <= MOST_RAMPS:
-            yield Choice("balls", "its loss is the ramp loss, and there are few enough points for a proof")
-        yield Choice("outlier-path", "its loss is the ramp loss")
+        yield from _ramp(problem, effort)
     elif any(isinstance(term, TopKRanking) for term in terms):
         yield Choice("lbfgs", "its loss is the top-k ranking loss")
     elif any(isinstance(term, Logistic) for term in terms):
@@ -114,6 +112,17 @@ def _made_for(problem: Problem, effort: Effort) -> Iterator[Choice]:
         yield Choice("rgd-tree", "it asks for the widest margin with outliers")
     elif terms and all(isinstance(term, L0) for term in terms):
         yield Choice("exact", "it minimises the number of features under limits on errors, which exact proves")
+
+
+def _ramp(problem: Model, effort: Effort) -> Iterator[Choice]:
+    """A proof of few points, or of any number where the offset is free: the outlier path does not take that, and a MIP solver has weaker bounds."""
+    from ..models.rules import Linear
+
+    if effort is Effort.PROOF and problem.points.n <= MOST_RAMPS:
+        yield Choice("balls", "its loss is the ramp loss, and there are few enough points for a proof")
+    elif effort is Effort.PROOF and isinstance(problem.rule, Linear) and problem.rule.intercept is True:
+        yield Choice("balls", "its loss is the ramp loss, and its offset is free")
+    yield Choice("outlier-path", "its loss is the ramp loss")
 
 
 def _logistic(problem: Model, effort: Effort) -> Iterator[Choice]:

@@ -139,6 +139,12 @@ def test_auto_proves_few_points_and_follows_the_path_of_many() -> None:
     assert mipclass.solve(model(*points(300, 2, 0), 1.0, 0.0, 0.0)).solver == "outlier-path"
 
 
+def test_auto_proves_a_free_offset_whatever_the_number_of_points() -> None:
+    result = mipclass.solve(model(*points(30, 2, 0), 0.01, 0.0, 0.0, rule=models.Linear()))
+    assert result.solver == "balls"
+    assert result.certified
+
+
 @pytest.fixture(scope="module", params=[False, True])
 def proof(request: Any) -> tuple[Array, Array, models.Model, dict[str, Any]]:
     """A certified proof without an offset, and one with a free offset."""
