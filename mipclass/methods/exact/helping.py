@@ -9,7 +9,7 @@ from ...protocol.run import Run
 from .box.piece_pass import Help
 from .form import ProofForm
 
-NOT_KEPT = "the option 'checkpoint' keeps proofs by boxes of real weights alone; this problem is proven in another way, and nothing is kept."
+NOT_KEPT = "the option 'checkpoint' keeps proofs by boxes of real weights for given features alone; this problem is proven in another way, and nothing is kept."
 """Said where a folder is named in vain."""
 
 
@@ -18,7 +18,7 @@ def open_checkpoint(form: ProofForm, run: Run) -> None:
     folder = run.options.get("checkpoint")
     if folder is None:
         return
-    if form.statement.whole is not None:
+    if form.statement.whole is not None or form.statement.chooses_features:
         warn(NOT_KEPT)
     run.checkpoint = CheckpointFolder(
         folder, {"data": data_digest(form.X, form.y), "problem": form.statement.content()}

@@ -141,3 +141,11 @@ def test_a_proof_without_boxes_says_that_nothing_is_kept(tmp_path):
     X, y = points(n=40, d=11)
     with pytest.warns(MipclassWarning, match="nothing is kept"):
         mipclass.solve(models.zero_one(X, y), solver="exact", time_limit=5, options={"checkpoint": tmp_path / "run"})
+
+
+@pytest.mark.parametrize("constraint", [models.MaxFeatures(1), models.IntegerCoefficients(2)])
+def test_features_to_choose_and_whole_weights_say_that_nothing_is_kept(constraint, tmp_path):
+    X, y = points(n=20, d=2)
+    model = models.Model(X, y, minimize=models.ZeroOne(), subject_to=[constraint])
+    with pytest.warns(MipclassWarning, match="nothing is kept"):
+        mipclass.solve(model, solver="exact", options={"checkpoint": tmp_path / "run"})
