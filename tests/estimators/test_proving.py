@@ -52,10 +52,13 @@ def test_the_tree_tells_its_gap() -> None:
     assert fitted.gap_ == pytest.approx(1 - proven.objective / fitted.result_.objective, abs=1e-6)
 
 
-def test_a_share_of_each_class_is_bounded_by_a_general_solver() -> None:
+def test_a_share_of_each_class_is_proven_and_certified() -> None:
     X, y = points(14, 4)
+    limits = {label: int(0.2 * np.count_nonzero(y == label)) for label in (-1, 1)}
     fitted = RGDTreeSVC({1: 0.2, -1: 0.2}, C=None, prove=30).fit(X, y)
-    assert fitted.proof_.solver == "highs"
+    by_enumeration = mipclass.solve(models.outlier_svm(X, y, limits), "enumerate").objective
+    assert fitted.proof_.certified
+    assert fitted.bound_ == pytest.approx(by_enumeration, rel=1e-6)
     assert fitted.bound_ <= fitted.result_.objective * (1 + 1e-6)
     assert fitted.gap_ is not None
 

@@ -136,7 +136,9 @@ def _priced_rules(form: ProofForm, run: Run, seed: int) -> Iterator[Array]:
         rows = data if inside is None else inside.beside(data)
         if start is None and inside is not None:
             start = inside.interior
-        found = search(rows, start, 1000 * seed + piece, steps=PIECE, patience=PIECE // 4, stop=run.stop)
+        # A smooth descent in each piece would lead to the same few rules again and again.
+        smooth = piece == 0
+        found = search(rows, start, 1000 * seed + piece, steps=PIECE, patience=PIECE // 4, smooth=smooth, stop=run.stop)
         w, b = data.rule(found.w)
         yield np.append(w, b)
         start = found.w

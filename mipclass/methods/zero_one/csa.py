@@ -77,6 +77,7 @@ def swap_search(
     steps: int = 50_000,
     patience: int = 2_000,
     strict: bool = False,
+    smooth: bool = True,
     stop: Stop | None = None,
     on_improvement: OnImprovement | None = None,
 ) -> LocalResult:
@@ -103,8 +104,8 @@ def swap_search(
     if has_many(rows) and not strict:
         banded_search(best, v, swaps, generator, steps)
     else:
-        v, loss = (v, best.loss) if strict else best.descend(v)
-        best.walk(swaps(rows.unit, rows.weights, v, loss, whole_circle(m)), steps)
+        begin = best.descend(v) if smooth and not strict else (v, best.loss)
+        best.walk(swaps(rows.unit, rows.weights, *begin, whole_circle(m)), steps)
     return best.result()
 
 

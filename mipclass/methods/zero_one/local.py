@@ -19,7 +19,7 @@ from ...arrays import Array
 from ...numeric.random import State, random_state
 from ...protocol.options import Option, number
 from .method import COMMON_OPTIONS, Found, LossSearch, PlainZeroOne
-from .prepared import WeightedRows
+from .prepared import WeightedRows, count_loss
 from .starts import least_squares_rule
 from .walk import BestRule, LocalResult, OnImprovement, Stop
 
@@ -66,6 +66,7 @@ def local_search(
     *,
     steps: int = 20_000,
     patience: int = 2_000,
+    smooth: bool = True,
     stop: Stop | None = None,
     on_improvement: OnImprovement | None = None,
 ) -> LocalResult:
@@ -77,6 +78,7 @@ def local_search(
     w0 : (m,) start; None starts from the weighted least-squares rule.
     rng : generator or seed; the same seed gives the same answer, however the search is cut into pieces.
     steps, patience : line searches in all, and without a new best before a kick.
+    smooth : begin with the descent on a smooth loss; with many rows this is always so.
     stop : asked about every 50 ms; anything but None or False ends the search with the best rule so far.
     on_improvement : called with (w, loss, steps) after pieces that improved.
     """
@@ -101,7 +103,8 @@ def local_search(
     if has_many(rows):
         banded_search(best, v, line_searches, generator, steps)
     else:
-        best.walk(line_searches(rows.unit, rows.weights, *best.descend(v), whole_circle(m)), steps)
+        begin = best.descend(v) if smooth else (v, count_loss(rows.unit, rows.weights, v))
+        best.walk(line_searches(rows.unit, rows.weights, *begin, whole_circle(m)), steps)
     return best.result()
 
 
