@@ -83,7 +83,7 @@ def swap_search(
 ) -> LocalResult:
     """Lower the weighted 0-1 loss over the rows by swaps of the D rows on the hyperplane.
 
-    Parameters are those of `local.local_search`; `strict` is the paper's search (no equal moves, no kicks).
+    Parameters are those of `local.local_search`; `strict` is the paper's search (no smooth descent, no equal moves, no kicks).
     """
     from .banded import banded_search, has_many
     from .kernels.window import whole_circle

@@ -291,7 +291,8 @@ class PrioritisedSearch(PlainZeroOne):
         start = task.start
         if not is_paper:
             steps = 20 + min(1_000, n_pencils(data.Z) // 100)
-            start = swap_search(data, start, task.rng, steps=steps, stop=run.stop).w
+            # The enumeration of few points may take less time than a smooth descent.
+            start = swap_search(data, start, task.rng, steps=steps, smooth=False, stop=run.stop).w
             task.tell(data.cost(start))
         got = prioritised_search(
             data,

@@ -60,5 +60,5 @@ def _judged(form: ProofForm, run: Run, steps: int) -> tuple[float, Array]:
     data = form.data
     if not len(data.Z):
         return float(data.constant), np.append(np.zeros(form.X.shape[1]), 1.0)
-    found = local_search(data, None, run.seed, steps=steps, patience=steps // 2)
+    found = local_search(data, None, run.seed, steps=steps, patience=steps // 2, smooth=False)
     return data.value(found.loss), np.append(*data.rule(found.w))
