@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from fractions import Fraction
 from typing import Any
 
@@ -19,11 +17,12 @@ from mipclass.methods.exact.few.reach import Reach
 from mipclass.methods.exact.few.support import Target, prove_support
 from mipclass.methods.exact.few.supports import SupportSets, mask_of
 from mipclass.methods.exact.form import match_proof
-from mipclass.protocol.crew import LokyCrew
 from mipclass.protocol.result import Status
 from mipclass.protocol.run import Run
 from tests.methods.exact.test_few import least_with_few
 from tests.truth.zero_one import KINDS, tiny_instance
+
+from .workers import dask_cluster, kill_first_worker
 
 FAST = {"local_steps": 200}
 
@@ -113,15 +112,10 @@ def test_tasks_go_through_the_configured_backend(small_tasks, backend):
 
 
 def test_a_dask_cluster_proves_the_same(small_tasks):
-    distributed = pytest.importorskip("distributed", reason="pip install 'mipclass[dask]'")
     X, y = clouds(2)
     problem = models.zero_one(X, y, subject_to=[models.MaxFeatures(2)])
     alone = mipclass.solve(problem, "exact")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config("dask"),
-    ):
+    with dask_cluster():
         result = mipclass.solve(problem, "exact")
     assert result.certified
     assert (result.objective, result.bound) == (alone.objective, alone.bound)
@@ -129,25 +123,13 @@ def test_a_dask_cluster_proves_the_same(small_tasks):
 
 def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
     """One worker of the pool is killed by its first task."""
-    submit, killed = LokyCrew.submit, []
-
-    def deadly(self: LokyCrew, function: Any, token: Any, *arguments: Any) -> Any:
-        if not killed:
-            killed.append(True)
-            return submit(self, _kill, token)
-        return submit(self, function, token, *arguments)
-
-    monkeypatch.setattr(LokyCrew, "submit", deadly)
+    killed = kill_first_worker(monkeypatch)
     X, y = clouds(3)
     with joblib.parallel_config("loky", n_jobs=2):
         result = mipclass.solve(models.zero_one(X, y, subject_to=[models.MaxFeatures(2)]), "exact")
     assert killed
     assert result.certified
     assert result.status is Status.OPTIMAL
-
-
-def _kill(shared: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_time_limit_ends_threads_and_keeps_a_rule():

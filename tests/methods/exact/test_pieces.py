@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
-import signal
-from concurrent.futures import Future
 from typing import Any
 
 import joblib
@@ -20,9 +17,11 @@ from mipclass.methods.exact.box.kernels.state import HANDED, LEAF, MOST_NEW, OPE
 from mipclass.methods.exact.box.piece_pass import Help
 from mipclass.methods.exact.box.pieces import PackedTree, Piece, Slices, joined
 from mipclass.methods.exact.box.search import BoxSearch
-from mipclass.protocol.crew import LokyCrew, ThreadCrew, crew_for
+from mipclass.protocol.crew import ThreadCrew, crew_for
 from mipclass.protocol.result import Status
 from tests.truth.zero_one import least_loss
+
+from .workers import dask_cluster, kill_first_worker
 
 
 @pytest.fixture
@@ -161,13 +160,8 @@ def test_other_backends_are_refused():
 
 
 def test_a_dask_cluster_proves_the_same(small_tasks):
-    distributed = pytest.importorskip("distributed", reason="pip install 'mipclass[dask]'")
     X, y = points(2)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config("dask"),
-    ):
+    with dask_cluster():
         result = mipclass.solve(models.zero_one(X, y), solver="box")
     assert result.certified
     assert result.status is Status.OPTIMAL
@@ -176,25 +170,12 @@ def test_a_dask_cluster_proves_the_same(small_tasks):
 def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
     """One worker of the pool is killed by its first task."""
     X, y = points(3)
-    submit = LokyCrew.submit
-    killed = []
-
-    def deadly(self: LokyCrew, function: Any, token: Any, *arguments: Any) -> Future[Any]:
-        if not killed:
-            killed.append(True)
-            return submit(self, _kill, token)
-        return submit(self, function, token, *arguments)
-
-    monkeypatch.setattr(LokyCrew, "submit", deadly)
+    killed = kill_first_worker(monkeypatch)
     with joblib.parallel_config("loky", n_jobs=2):
         result = mipclass.solve(models.zero_one(X, y), solver="box")
     assert killed
     assert result.certified
     assert result.status is Status.OPTIMAL
-
-
-def _kill(shared: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_time_limit_ends_threads_and_keeps_a_bound():

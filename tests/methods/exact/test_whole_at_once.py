@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from typing import Any
 
 import joblib
@@ -13,9 +11,10 @@ import pytest
 import mipclass
 from mipclass import models
 from mipclass.methods.exact.whole import tasks, tree_pass
-from mipclass.protocol.crew import LokyCrew
 from mipclass.protocol.result import Status
 from tests.truth.zero_one import KINDS, tiny_instance
+
+from .workers import dask_cluster, kill_first_worker
 
 
 @pytest.fixture
@@ -98,15 +97,10 @@ def test_tasks_go_through_the_configured_backend(small_tasks, backend):
 
 
 def test_a_dask_cluster_proves_the_same(small_tasks):
-    distributed = pytest.importorskip("distributed", reason="pip install 'mipclass[dask]'")
     X, y = cards(2)
     problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(2), models.MaxFeatures(2)])
     alone = mipclass.solve(problem, "exact")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config("dask"),
-    ):
+    with dask_cluster():
         result = mipclass.solve(problem, "exact")
     assert result.certified
     assert (result.objective, result.bound) == (alone.objective, alone.bound)
@@ -114,15 +108,7 @@ def test_a_dask_cluster_proves_the_same(small_tasks):
 
 def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
     """One worker of the pool is killed by its first task."""
-    submit, killed = LokyCrew.submit, []
-
-    def deadly(self: LokyCrew, function: Any, token: Any, *arguments: Any) -> Any:
-        if not killed:
-            killed.append(True)
-            return submit(self, _kill, token)
-        return submit(self, function, token, *arguments)
-
-    monkeypatch.setattr(LokyCrew, "submit", deadly)
+    killed = kill_first_worker(monkeypatch)
     X, y = cards(3)
     problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(2), models.MaxFeatures(2)])
     with joblib.parallel_config("loky", n_jobs=2):
@@ -130,10 +116,6 @@ def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
     assert killed
     assert result.certified
     assert result.status is Status.OPTIMAL
-
-
-def _kill(shared: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_limits_end_threads_and_keep_a_rule():

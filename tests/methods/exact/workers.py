@@ -1,0 +1,44 @@
+"""A cluster of two workers, and a pool that loses one, for the tests of proofs by several workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import joblib
+import pytest
+
+from mipclass.protocol.crew import LokyCrew
+
+
+@contextmanager
+def dask_cluster() -> Iterator[None]:
+    """joblib's backend is a Dask cluster of two workers; skips the test without Dask."""
+    distributed = pytest.importorskip("distributed", reason="pip install 'mipclass[dask]'")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        yield
+
+
+def kill_first_worker(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """From now on the first task of a pool of processes kills its worker; the list has an entry once that was tried."""
+    submit, killed = LokyCrew.submit, []
+
+    def deadly(self: LokyCrew, function: Any, token: Any, *arguments: Any) -> Any:
+        if not killed:
+            killed.append(True)
+            return submit(self, _kill, token)
+        return submit(self, function, token, *arguments)
+
+    monkeypatch.setattr(LokyCrew, "submit", deadly)
+    return killed
+
+
+def _kill(shared: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
