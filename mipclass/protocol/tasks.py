@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -65,31 +65,32 @@ class TasksUnderWay(Generic[Key]):
     def _submit(self, task: _Task[Key]) -> None:
         self._running[self.crew.submit(task.function, self._token, *task.arguments)] = task
 
-    def answers(self) -> list[tuple[Key, Any]]:
-        """Keys and answers of the tasks that have ended, after a wait of LOOK_SECONDS at most."""
+    @property
+    def keys(self) -> list[Key]:
+        """Keys of the tasks whose answers were not taken yet."""
+        return [task.key for task in self._running.values()]
+
+    def answers(self) -> Iterator[tuple[Key, Any]]:
+        """Keys and answers of the tasks that have ended, after a wait of LOOK_SECONDS at most, one by one: the next ones count as under way
+        meanwhile."""
         done, _ = wait(self._running, LOOK_SECONDS, FIRST_COMPLETED)
-        found = []
         for future in done:
             task = self._running.pop(future)
             error = future.exception()
             if error is None:
-                found.append((task.key, future.result()))
+                yield task.key, future.result()
                 continue
             task.losses += 1
             if not self.crew.has_lost(error) or task.losses > MOST_LOSSES:
                 raise error
             self._submit(task)
-        return found
 
-    def give_up(self) -> list[tuple[Key, Any]]:
-        """Forget what is under way. Tasks that share the caller's memory are waited for, since the caller has told them to stop; their
-        keys and answers."""
+    def recall(self) -> list[Key]:
+        """Bring what is under way to an end: keys of the tasks that are given up. Tasks that share the caller's memory, and that the caller
+        has told to stop, are waited for; `answers` has what they found out."""
         for future in self._running:
             future.cancel()
-        found = []
         if self.crew.sees_memory:
             wait(self._running)
-            ended = [(future, task) for future, task in self._running.items() if not future.cancelled()]
-            found = [(task.key, future.result()) for future, task in ended if future.exception() is None]
-        self._running.clear()
-        return found
+        given_up = [future for future in self._running if future.cancelled() or not self.crew.sees_memory]
+        return [self._running.pop(future).key for future in given_up]

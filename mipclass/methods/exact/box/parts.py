@@ -121,7 +121,7 @@ class PartsAtOnce:
             return True
         finally:
             self._orders.stopped = True
-            tasks.give_up()
+            tasks.recall()
 
     def _hand_out(self, number: int) -> None:
         part, workers = self._begun[number - self._first], self._tasks.crew.workers

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ....arrays import Array
 from ....protocol.checkpoint import CheckpointFolder
 from ....protocol.crew import Crew
-from ....protocol.tasks import TaskRecord
+from ....protocol.tasks import TaskRecord, TasksUnderWay
 from .kernels.state import Boxes
 from .lemmas import Lemmas
 from .pieces import NO_TREE, Piece
@@ -33,15 +32,6 @@ LEAST_VISITS, MOST_VISITS = 8_000_000, 200_000_000
 
 TASKS_PER_WORKER = 16
 """A budget is at most this fraction (one in so many) of a worker's work in this pass so far: the wait for the last task is bounded by it."""
-
-AHEAD = 1
-"""Tasks per worker that wait at a worker that does not share memory, so that it is never idle while an answer travels."""
-
-LOOK_SECONDS = 0.1
-"""Seconds between two looks at the clock while others are at work."""
-
-MOST_LOSSES = 3
-"""Workers that may be lost with the same piece before the piece itself is blamed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +101,14 @@ class PiecePass:
         heapq.heapify(self.todo)
         self._next = max(self.pieces) + 1
         self._parents: dict[int, int] = {}
-        self._losses: dict[int, int] = {}
-        self._running: dict[Future[Grown], tuple[int, int]] = {}  # piece and number of lemmas that the task knows
+        self._tasks: TasksUnderWay[tuple[int, int]] | None = (
+            None  # keys: piece, and number of lemmas that the task knows
+        )
         self._orders = Orders(search.best)
 
     def state(self) -> dict[str, Any]:
         """What a later process needs, besides the pieces, to go on; pieces under way count as not begun."""
-        under_way = [number for number, _ in self._running.values()]
+        under_way = [] if self._tasks is None else [number for number, _ in self._tasks.keys]
         return {
             "target": self.target,
             "holes": self.holes,
@@ -149,14 +140,14 @@ class PiecePass:
     def advance(self, stop: Stop, on_progress: Progress | None) -> bool:
         """True when the pass is complete, though perhaps with holes; False when stopped."""
         try:
-            while self.todo or self._running:
+            while self.todo or self._tasks:
                 crew = self.help.crew
-                if crew is None or (not self._running and self.search.visits < ALONE_VISITS):
+                if crew is None or (not self._tasks and self.search.visits < ALONE_VISITS):
                     if not self._grow_here(stop, on_progress):
                         return False
                     continue
-                self._hand_out(crew)
-                self._collect(crew, LOOK_SECONDS)
+                for (number, known), grown in self._handed_out(crew).answers():
+                    self._take(number, known, grown)
                 if on_progress is not None:
                     on_progress()
                 if stop():
@@ -183,33 +174,19 @@ class PiecePass:
             on_progress()
         return not orders.stopped and not stop()
 
-    def _hand_out(self, crew: Crew) -> None:
-        """Give tasks to the workers until none is idle or no piece is left."""
-        most = crew.workers * (1 if crew.sees_memory else 1 + AHEAD)
+    def _handed_out(self, crew: Crew) -> TasksUnderWay[tuple[int, int]]:
+        """The tasks under way, after giving more to the workers until none is idle or no piece is left."""
         if self.search.shared is None:
             self.search.shared = crew.share(self.search.work)
-        while self.todo and len(self._running) < most:
+        if self._tasks is None:
+            self._tasks = TasksUnderWay(crew, self.search.shared)
+        while self.todo and self._tasks.has_room:
             number = heapq.heappop(self.todo)[1]
             lemmas = self.search.lemmas.table
             orders = self._orders if crew.sees_memory else Orders(self.search.best, self.help.seconds_left())
-            future = crew.submit(
-                grow_piece, self.search.shared, self.pieces[number], self.target, lemmas, self._budget(), orders
-            )
-            self._running[future] = (number, len(lemmas.bounds))
-
-    def _collect(self, crew: Crew, seconds: float | None) -> None:
-        """Take what is done within so many seconds."""
-        done, _ = wait(self._running, seconds, FIRST_COMPLETED if seconds is not None else "ALL_COMPLETED")
-        for future in done:
-            number, known = self._running.pop(future)
-            error = future.exception()
-            if error is None:
-                self._take(number, known, future.result())
-                continue
-            self._losses[number] = self._losses.get(number, 0) + 1
-            if not crew.has_lost(error) or self._losses[number] > MOST_LOSSES:
-                raise error
-            heapq.heappush(self.todo, (-self.pieces[number].share, number))
+            key = (number, len(lemmas.bounds))
+            self._tasks.submit(key, grow_piece, self.pieces[number], self.target, lemmas, self._budget(), orders)
+        return self._tasks
 
     def _take(self, number: int, known: int, grown: Grown) -> None:
         """Put the tree of a piece in its place, and the boxes that its task handed back among the pieces to do."""
@@ -245,15 +222,11 @@ class PiecePass:
 
     def _recall(self) -> None:
         """Bring running tasks to an end: those that share memory return what they have, the others are given up and begun again later."""
-        crew = self.help.crew
-        if crew is None or not self._running:
+        if not self._tasks:
             return
-        if crew.sees_memory:
-            self._orders.stopped = True
-            self._collect(crew, None)
-            self._orders = Orders(self.search.best)
-            return
-        for future, (number, _) in self._running.items():
-            future.cancel()
+        self._orders.stopped = True
+        for number, _ in self._tasks.recall():
             heapq.heappush(self.todo, (-self.pieces[number].share, number))
-        self._running.clear()
+        for (number, known), grown in self._tasks.answers():
+            self._take(number, known, grown)
+        self._orders = Orders(self.search.best)

@@ -100,7 +100,7 @@ class SetsAtOnce:
                     return stopped
         finally:
             self._orders.stopped = True
-            self._tasks.give_up()
+            self._tasks.recall()
         for mask in self._hard:
             if not self.level.supports.is_closed(mask) and not self.level.is_paid:
                 if not self.search.settle(mask, self.level):

@@ -118,7 +118,7 @@ class TreePass:
             return None
         finally:
             self._orders.stopped = True
-            tasks.give_up()
+            tasks.recall()
 
     def _budget(self, crew: Crew) -> int:
         """Boxes of the next task."""
