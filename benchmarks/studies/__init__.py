@@ -37,6 +37,10 @@ STUDIES = {
         "benchmarks.studies.zero_one.large_n",
         "Proofs by boxes of many points: processor seconds, boxes and memory against the number of points.",
     ),
+    "long_proofs": StudyEntry(
+        "benchmarks.studies.zero_one.long_proofs",
+        "Proofs too long for one machine: the bound after two CPU hours, killed once, and the time that would close them.",
+    ),
     "model_building": StudyEntry(
         "benchmarks.studies.general.model_building",
         "Building one model and loading it into HiGHS, and writing it to a file: mipclass against what one could use instead.",

@@ -8,7 +8,6 @@ the data, as `mipclass fit` does, and have bounds of their own.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from ..estimators.polyhedral import PolyhedralClassifier
 from ..estimators.rgd_tree import RGDTreeSVC
 from ..estimators.tau_fpl import TauFPLClassifier
 from ..estimators.zero_one import ZeroOneClassifier
-from ..kernels.waiting import WAIT
+from ..kernels.waiting import working_seconds
 from ..modelling.data import check_data
 from ..models.zero_one import zero_one
 from ..protocol.result import Result
@@ -216,13 +215,13 @@ def _measure(
     splits: Sequence[Any],
     n_jobs: int | None,
 ) -> Row:
-    start = _seconds()
+    start = working_seconds()
     try:
         measured = Parallel(n_jobs=n_jobs)(delayed(_fold)(contender, X, y, classes, *split) for split in splits)
         model = _tuned(contender, X, y)
     except ValueError as err:
         nothing = np.full(len(splits), np.nan)
-        seconds = _seconds() - start
+        seconds = working_seconds() - start
         return Row(
             name, contender.ours, -1, nothing, nothing, seconds, (), None, failure=str(err), options=contender.options
         )
@@ -233,16 +232,11 @@ def _measure(
         training_errors=int(np.sum(model.predict(X) != y)),
         test_errors=np.array(errors),
         false_positive_rates=np.array(rates),
-        seconds=_seconds() - start,
+        seconds=working_seconds() - start,
         chosen=tuple(chosen),
         model=model,
         options=contender.options,
     )
-
-
-def _seconds() -> float:
-    """A clock that stands still while kernels are compiled."""
-    return time.perf_counter() - WAIT.seconds()
 
 
 def _fold(

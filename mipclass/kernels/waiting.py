@@ -64,6 +64,11 @@ WAIT = Wait()
 """The wait of this process."""
 
 
+def working_seconds() -> float:
+    """A clock that stands still while kernels are compiled."""
+    return time.perf_counter() - WAIT.seconds()
+
+
 @contextmanager
 def compiling() -> Iterator[None]:
     """Time inside is time for the compiler."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from ..kernels.waiting import WAIT
+from ..kernels.waiting import working_seconds
 from .checkpoint import CheckpointFolder
 from .crew import Crew, crew_for
 from .result import Status, Trace, Values, relative_gap
@@ -67,7 +66,7 @@ class Run:
     interrupted: bool = False
 
     def __post_init__(self) -> None:
-        self._start = _search_seconds()
+        self._start = working_seconds()
         self._meter: ProgressMeter | None = None
         self._outer: Run | None = None
         self._crew: Crew | None = None
@@ -119,7 +118,7 @@ class Run:
 
     def seconds(self) -> float:
         """Seconds since the Run was made, without those in which kernels were compiled."""
-        return _search_seconds() - self._start
+        return working_seconds() - self._start
 
     def seconds_left(self) -> float:
         """Seconds until the time limit, at least 0; infinity without a limit."""
@@ -180,11 +179,6 @@ class Run:
         if self._crew is not None:
             self._crew.close()
             self._crew, self._has_crew = None, False
-
-
-def _search_seconds() -> float:
-    """A clock that stands still while kernels are compiled."""
-    return time.perf_counter() - WAIT.seconds()
 
 
 class ProgressMeter:

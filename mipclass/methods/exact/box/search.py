@@ -13,7 +13,6 @@ about these points (`lemmas`). With help the tree is grown in pieces, by several
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from math import ceil, log
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ....arrays import Array, Index, Positions
+from ....kernels.waiting import working_seconds
 from ....protocol.tasks import TaskRecord
 from ...zero_one.scope import column_scales
 from ..rational import integer_matrix, rank, rounded_product
@@ -109,7 +109,7 @@ class BoxSearch:
         if W is not None:
             self.offer(W)
         self._history: list[tuple[int, int]] = []  # (target, number of nodes) of the passes so far
-        self._began = time.monotonic()
+        self._began = working_seconds()
         self._pass: _Pass | PiecePass | None = None
         self._saver: Saver | None = None
         if help is not None and help.checkpoint is not None:
@@ -201,7 +201,7 @@ class BoxSearch:
         current = self._pass
         if current is None:
             return {}
-        seconds = time.monotonic() - self._began
+        seconds = working_seconds() - self._began
         rate = self.nodes / seconds if seconds > 0 else 0.0
         told = {"target": float(current.target), "share": round(current.share, 4), "nodes_per_second": round(rate, 1)}
         left = nodes_to_come(self._history, self.best, current.target, current.share)
