@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import lcm
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -142,24 +142,36 @@ def integer_rows(rows: Sequence[Sequence[Fraction]]) -> list[list[int]]:
     return [[int(value * scale) for value in row] for row in rows]
 
 
-def exact_rank(rows: Sequence[Sequence[int]]) -> int:
-    """Rank over the rationals by elimination in fractions, one row at a time against the reduced rows kept so far."""
-    basis: list[tuple[int, list[Fraction]]] = []
-    width = len(rows[0]) if rows else 0
+def whole_row(row: Sequence[Fraction]) -> list[int]:
+    """The row times the least positive number that makes every entry whole."""
+    scale = lcm(*(value.denominator for value in row))
+    return [value.numerator * (scale // value.denominator) for value in row]
+
+
+def exact_rank(rows: Iterable[Sequence[int]], width: int) -> int:
+    """Rank over the rationals of rows of `width` whole numbers; they are read until it is `width`.
+
+    The vectors k with row.k = 0 for every row so far form a space of dimension width - rank, of which `across` is a basis. A further row
+    either is orthogonal to the whole basis, and the rank stays, or there is p in the basis with row.p != 0. Then the vectors
+    (row.p) k - (row.k) p, one for each other k in the basis, are orthogonal to the row, and they are independent since (row.p) k occurs
+    in one of them alone: they are a basis of what is left, and the rank is one higher. Dividing such a vector by the common divisor of its
+    entries keeps the numbers small.
+    """
+    across = [[int(i == j) for j in range(width)] for i in range(width)]
     for row in rows:
+        if not across:
+            break
         look()
-        rest = [Fraction(value) for value in row]
-        for lead, kept in basis:
-            if rest[lead]:
-                factor = rest[lead]
-                rest = [value - factor * other for value, other in zip(rest, kept, strict=True)]
-        lead = next((k for k, value in enumerate(rest) if value), -1)
-        if lead >= 0:
-            scale = rest[lead]
-            basis.append((lead, [value / scale for value in rest]))
-            if len(basis) == width:
-                break
-    return len(basis)
+        met = [sum(value * entry for value, entry in zip(row, k, strict=True)) for k in across]
+        at = next((i for i, value in enumerate(met) if value), None)
+        if at is None:
+            continue
+        p, p_met = across.pop(at), met.pop(at)
+        for i, (k, k_met) in enumerate(zip(across, met, strict=True)):
+            turned = [p_met * a - k_met * b for a, b in zip(k, p, strict=True)]
+            common = gcd(*turned)
+            across[i] = [entry // common for entry in turned]
+    return width - len(across)
 
 
 def least_sum(values: Iterable[Fraction | int], bound: Fraction | int) -> Fraction:

@@ -1,7 +1,8 @@
 """Walks through the tree of a box proof in 64-bit integers and says whether the bound of every leaf reaches the target.
 
 Points are integer vectors of at most 2^21 per coordinate, exact up to half_error / 2; boxes have corners on the grid of 2^-20. A point
-is lost on a box when it is wrong all over it, and loose when it may be right or wrong there. The largest number that occurs is 128 * 2^21 * 2^20 * 16 = 2^52, far inside 64 bits.
+is lost on a box when it is wrong all over it, and loose when it may be right or wrong there. The largest number that occurs is
+128 * 2^21 * 2^20 * 16 = 2^52, far inside 64 bits; float64 holds whole numbers up to 2^53, so sums of products are exact there too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ HANDED = 253  # op of a leaf that another tree goes on with
 WITH_LEMMA = 254  # op of a leaf that a lemma settles
 OK, BAD_STREAM, BAD_AXIS, BAD_PAIR, NOT_LOOSE, NO_CONFLICT, TOO_LOW, BAD_LEMMA, PAUSED = range(9)
 POINTS_A_LOOK = 3_000_000
-"""Points looked at in boxes between two looks at the clock: about 0.1 s."""
+"""Points looked at in boxes between two looks at the clock: some hundredths of a second."""
+AT_ONCE = 512
+"""Points whose products are formed together: their arrays stay in the nearest cache."""
 
 
 class Cloud(NamedTuple):
@@ -55,38 +58,59 @@ class Boxes(NamedTuple):
     high: np.ndarray
 
 
+class Held(NamedTuple):
+    """The conflicts of a box, and for each loose point a chain through its own: latest[i] is the last conflict of point i, and
+    before[x] are the conflicts that come before x in the chains of its two points; -1 ends a chain."""
+
+    ends: np.ndarray
+    values: np.ndarray  # 0: given up
+    before: np.ndarray
+    latest: np.ndarray
+
+
 class Way(NamedTuple):
     """Where a walk is, level by level from a face down: box, next half, halved coordinate, loose points, weight of the lost ones,
-    conflicts held; marks and spare weights of the points; (root, level, node, conflict, lemma, box handed over) that come next."""
+    conflicts held (`Held`); marks and spare weights of the points; (root, level, node, conflict, lemma, box handed over) that come next."""
 
     low: np.ndarray
     high: np.ndarray
     turn: np.ndarray  # 0: not visited, 1 and 2: a half is next, 3: both halves done
     axis: np.ndarray
     loose: np.ndarray
+    columns: np.ndarray  # (levels, r, n), the coordinates of the loose points, one column per point
+    all_columns: np.ndarray  # (r, n), those of all points
     n_loose: np.ndarray
     lost: np.ndarray
-    held: np.ndarray
+    ends: np.ndarray
+    values: np.ndarray
     n_held: np.ndarray
+    before: np.ndarray
+    latest: np.ndarray
     is_loose: np.ndarray
     spare: np.ndarray  # weight that no conflict uses
     mixed: np.ndarray
     place: np.ndarray
 
     @classmethod
-    def first(cls, n: int, r: int) -> Way:
-        """Before the first face, for n points of r coordinates."""
+    def first(cls, points: np.ndarray) -> Way:
+        """Before the first face."""
+        n, r = points.shape
         levels = (r - 1) * GRID_BITS + 1  # a side of 2^21 is halved while it is at least 4 wide: 20 times
         return cls(
             low=np.zeros((levels, r), np.int64),
             high=np.zeros((levels, r), np.int64),
             turn=np.zeros(levels, np.int64),
             axis=np.zeros(levels, np.int64),
-            loose=np.zeros((levels, n), np.int64),
+            loose=np.zeros((levels, n), np.int32),
+            columns=np.zeros((levels, r, n), np.int32),
+            all_columns=np.ascontiguousarray(points.T, dtype=np.int32),
             n_loose=np.zeros(levels, np.int64),
             lost=np.zeros(levels, np.int64),
-            held=np.zeros((levels, 2 * n, 3), np.int64),
+            ends=np.zeros((levels, 2 * n, 2), np.int32),
+            values=np.zeros((levels, 2 * n), np.int64),
             n_held=np.zeros(levels, np.int64),
+            before=np.zeros((2 * n, 2), np.int32),
+            latest=np.full(n, -1, np.int32),
             is_loose=np.zeros(n, np.bool_),
             spare=np.zeros(n, np.int64),
             mixed=np.zeros(r, np.int64),
@@ -100,15 +124,6 @@ def _highest(vector: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
     total = 0
     for k in range(vector.shape[0]):
         total += vector[k] * high[k] if vector[k] > 0 else vector[k] * low[k]
-    return total
-
-
-@njit(cache=True)
-def _lowest(vector: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
-    """min of vector.V over the box low <= V <= high."""
-    total = 0
-    for k in range(vector.shape[0]):
-        total += vector[k] * low[k] if vector[k] > 0 else vector[k] * high[k]
     return total
 
 
@@ -159,39 +174,75 @@ def _half(low: np.ndarray, high: np.ndarray, level: int, k: int, upper: bool) ->
 
 
 @njit(cache=True)
+def _ranges(columns: np.ndarray, begin: int, end: int, box: np.ndarray, middle: np.ndarray, reach: np.ndarray) -> None:
+    """For the points `begin` to `end`: middle = q.(low + high) and reach = |q|.(high - low), where box = (low + high, high - low).
+
+    Over the box q.V is between (middle - reach) / 2 and (middle + reach) / 2.
+    """
+    for u in range(end - begin):
+        middle[u] = reach[u] = 0.0
+    for k in range(columns.shape[0]):
+        both, width, own = box[0, k], box[1, k], columns[k, begin:end]
+        for u in range(end - begin):
+            q = float(own[u])
+            middle[u] += q * both
+            reach[u] += abs(q) * width
+
+
+@njit(cache=True)
 def _sort_out(
-    points: np.ndarray,
-    half_errors: np.ndarray,
-    weights: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    above: np.ndarray,
-    loose: np.ndarray,
-    is_loose: np.ndarray,
-    spare: np.ndarray,
-) -> tuple[int, int]:
+    cloud: Cloud, box: np.ndarray, above: np.ndarray, columns_above: np.ndarray, loose: np.ndarray, columns: np.ndarray,
+    is_loose: np.ndarray, spare: np.ndarray,
+) -> tuple[int, int]:  # fmt: skip
     """Of the points that are loose on the box above: (weight of those lost here, number of those still loose, which are listed)."""
+    half_errors, weights = cloud.half_errors, cloud.weights
+    middle, reach, kept = np.empty(AT_ONCE), np.empty(AT_ONCE), np.empty(AT_ONCE, np.int64)
+    rounding = float(columns.shape[0] << GRID_BITS)
     lost, count = 0, 0
-    for i in above:
-        is_loose[i] = False
-        if _is_lost(points[i], half_errors[i], low, high):
-            lost += weights[i]
-        elif _lowest(points[i], low, high) < 0:
-            loose[count] = i
-            count += 1
-            is_loose[i] = True
-            spare[i] = weights[i]
+    for begin in range(0, above.shape[0], AT_ONCE):
+        end = min(begin + AT_ONCE, above.shape[0])
+        _ranges(columns_above, begin, end, box, middle, reach)
+        here = 0
+        for u in range(end - begin):
+            i = above[begin + u]
+            is_loose[i] = False
+            if middle[u] + reach[u] + half_errors[i] * rounding <= 0.0:  # as in _is_lost
+                lost += weights[i]
+            elif middle[u] < reach[u]:
+                loose[count + here] = i
+                kept[here] = begin + u
+                here += 1
+                is_loose[i] = True
+                spare[i] = weights[i]
+        for k in range(columns.shape[0]):
+            for u in range(here):
+                columns[k, count + u] = columns_above[k, kept[u]]
+        count += here
     return lost, count
 
 
 @njit(cache=True)
-def _inherit(above: np.ndarray, held: np.ndarray, is_loose: np.ndarray, spare: np.ndarray) -> tuple[int, int]:
-    """Hold the conflicts (i, j, value) of the box above whose points are both still loose; (how many, their value)."""
+def _hold(held: Held, x: int, i: int, j: int, value: int) -> None:
+    """Make x the last conflict of its points i and j."""
+    ends, before, latest = held.ends, held.before, held.latest
+    ends[x, 0], ends[x, 1] = i, j
+    held.values[x] = value
+    before[x, 0], before[x, 1] = latest[i], latest[j]
+    latest[i] = latest[j] = x
+
+
+@njit(cache=True)
+def _inherit(
+    ends: np.ndarray, values: np.ndarray, held: Held, loose: np.ndarray, is_loose: np.ndarray, spare: np.ndarray
+) -> tuple[int, int]:
+    """Hold the conflicts of the box above whose points are both still loose; (how many, their value). `loose` are the loose points."""
+    for i in loose:
+        held.latest[i] = -1
     count, total = 0, 0
-    for x in range(above.shape[0]):
-        i, j, value = above[x, 0], above[x, 1], above[x, 2]
-        if is_loose[i] and is_loose[j]:
-            held[count, 0], held[count, 1], held[count, 2] = i, j, value
+    for x in range(values.shape[0]):
+        i, j, value = ends[x, 0], ends[x, 1], values[x]
+        if value > 0 and is_loose[i] and is_loose[j]:
+            _hold(held, count, i, j, value)
             count += 1
             spare[i] -= value
             spare[j] -= value
@@ -200,27 +251,40 @@ def _inherit(above: np.ndarray, held: np.ndarray, is_loose: np.ndarray, spare: n
 
 
 @njit(cache=True)
-def _dissolve(point: int, held: np.ndarray, count: int, spare: np.ndarray) -> tuple[int, int]:
-    """Give up the conflicts of a point; (number of conflicts left, sum of the values given up)."""
+def _give_up(point: int, held: Held, spare: np.ndarray) -> int:
+    """Give up the conflicts of a point; the sum of their values."""
+    ends, values, before = held.ends, held.values, held.before
     given_up = 0
-    x = 0
-    while x < count:
-        i, j, value = held[x, 0], held[x, 1], held[x, 2]
-        if point in (i, j):
-            spare[i] += value
-            spare[j] += value
-            given_up += value
-            count -= 1
-            held[x, 0], held[x, 1], held[x, 2] = held[count, 0], held[count, 1], held[count, 2]
-        else:
-            x += 1
-    return count, given_up
+    x = held.latest[point]
+    while x >= 0:
+        value = values[x]
+        spare[ends[x, 0]] += value
+        spare[ends[x, 1]] += value
+        given_up += value
+        values[x] = 0
+        x = before[x, 0] if ends[x, 0] == point else before[x, 1]
+    held.latest[point] = -1
+    return given_up
+
+
+@njit(cache=True)
+def _without_given_up(held: Held, count: int) -> int:
+    """Move the conflicts that are not given up to the front; how many they are."""
+    ends, values, latest = held.ends, held.values, held.latest
+    for x in range(count):
+        latest[ends[x, 0]] = latest[ends[x, 1]] = -1
+    kept = 0
+    for x in range(count):
+        if values[x] > 0:
+            _hold(held, kept, ends[x, 0], ends[x, 1], values[x])
+            kept += 1
+    return kept
 
 
 @njit(cache=True)
 def _add_conflicts(
     cloud: Cloud, pairs: np.ndarray, low: np.ndarray, high: np.ndarray, is_loose: np.ndarray, spare: np.ndarray,
-    held: np.ndarray, count: int, mixed: np.ndarray,
+    held: Held, count: int, mixed: np.ndarray,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Hold the new conflicts `pairs` of a box besides the first `count`; (OK or what is wrong, how many are held, value gained).
 
@@ -230,8 +294,10 @@ def _add_conflicts(
     gained = 0
     for x in range(pairs.shape[0]):
         i, j, m = pairs[x, 0], pairs[x, 1], pairs[x, 2]
-        if count >= held.shape[0]:
-            return BAD_STREAM, count, gained
+        if count == held.values.shape[0]:
+            count = _without_given_up(held, count)
+            if count == held.values.shape[0]:
+                return BAD_STREAM, count, gained
         if i < 0 or j < 0 or i >= n or j >= n or i == j or m < 1 or m > 127:
             return BAD_PAIR, count, gained
         if not is_loose[i] or not is_loose[j]:
@@ -240,13 +306,12 @@ def _add_conflicts(
             return NO_CONFLICT, count, gained
         for point in (i, j):
             if spare[point] == 0:
-                count, value = _dissolve(point, held, count, spare)
-                gained -= value
+                gained -= _give_up(point, held, spare)
         value = min(spare[i], spare[j])
         spare[i] -= value
         spare[j] -= value
         gained += value
-        held[count, 0], held[count, 1], held[count, 2] = i, j, value
+        _hold(held, count, i, j, value)
         count += 1
     return OK, count, gained
 
@@ -267,14 +332,11 @@ def _go_on(
     cloud: Cloud, target: int, roots: Boxes, stream: Stream, lemmas: Lemmas, handed: Boxes, way: Way, budget: int
 ) -> tuple[int, int]:
     """Go on with a walk: (OK, number of nodes), (what is wrong, number of the node where it is), or (PAUSED, node) after `budget` points."""
-    points, half_errors, weights = cloud.points, cloud.half_errors, cloud.weights
-    n, r = points.shape
+    n, r = cloud.points.shape
     deepest = way.turn.shape[0] - 1
-    low, high, turn, loose, n_loose, lost, held, n_held = (
-        way.low, way.high, way.turn, way.loose, way.n_loose, way.lost, way.held, way.n_held
-    )  # fmt: skip
-    is_loose, spare = way.is_loose, way.spare
-    everything, nothing = np.arange(n), np.zeros((0, 3), np.int64)
+    low, high, turn, loose, n_loose, lost = way.low, way.high, way.turn, way.loose, way.n_loose, way.lost
+    ends, values, n_held, is_loose, spare = way.ends, way.values, way.n_held, way.is_loose, way.spare
+    everything, box = np.arange(n).astype(np.int32), np.empty((2, r))
     face, level, node, at_pair, at_leaf, at_handed = way.place
     while face < roots.low.shape[0]:
         if level < 0:
@@ -299,17 +361,28 @@ def _go_on(
                 return BAD_STREAM, node
             box_low, box_high = low[level], high[level]
             above = everything if level == 0 else loose[level - 1, : n_loose[level - 1]]
+            columns_above = way.all_columns if level == 0 else way.columns[level - 1]
             budget -= above.shape[0]
+            for k in range(r):
+                box[0, k], box[1, k] = box_low[k] + box_high[k], box_high[k] - box_low[k]
             more, n_loose[level] = _sort_out(
-                points, half_errors, weights, box_low, box_high, above, loose[level], is_loose, spare
+                cloud, box, above, columns_above, loose[level], way.columns[level], is_loose, spare
             )
             lost[level] = more + (0 if level == 0 else lost[level - 1])
-            conflicts_above = nothing if level == 0 else held[level - 1, : n_held[level - 1]]
-            count, value = _inherit(conflicts_above, held[level], is_loose, spare)
+            held = Held(ends[level], values[level], way.before, way.latest)
+            n_above = 0 if level == 0 else n_held[level - 1]
+            count, value = _inherit(
+                ends[level - 1, :n_above],
+                values[level - 1, :n_above],
+                held,
+                loose[level, : n_loose[level]],
+                is_loose,
+                spare,
+            )
             pairs = stream.pairs[at_pair : at_pair + stream.counts[node]]
             at_pair += stream.counts[node]
             code, n_held[level], gained = _add_conflicts(
-                cloud, pairs, box_low, box_high, is_loose, spare, held[level], count, way.mixed
+                cloud, pairs, box_low, box_high, is_loose, spare, held, count, way.mixed
             )
             if code != OK:
                 return code, node
@@ -360,8 +433,8 @@ def walk_from(
     roots: Boxes, cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, n_handed: int
 ) -> tuple[int, int, Boxes]:
     """The same for a tree that begins with the boxes `roots`, and the `n_handed` boxes that it hands over."""
-    n, r = cloud.points.shape
-    way = Way.first(n, r)
+    r = cloud.points.shape[1]
+    way = Way.first(cloud.points)
     handed = Boxes(np.zeros((n_handed, r), np.int64), np.zeros((n_handed, r), np.int64))
     code = PAUSED
     while code == PAUSED:

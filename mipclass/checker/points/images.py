@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import Rejected, exact_rank, field, integer_rows, nearest_float, rational, rationals, whole
+from ..arithmetic import Rejected, exact_rank, field, integer_rows, nearest_float, rational, rationals, whole, whole_row
 from ..patience import look
 from ..scope import Scope
 from .vectors import UNIT, Floats, Vectors, products, steps
@@ -22,8 +22,8 @@ from .vectors import UNIT, Floats, Vectors, products, steps
 MOST_COLUMNS = 16
 """Dimensions of a box, at most: the kernel's sums stay inside 64 bits up to here (see `box_kernel`)."""
 
-HEAD = 64
-"""Rows whose images are tried first for full rank; points in general position need as many as there are columns."""
+ROWS_AT_A_TIME = 64
+"""Rows in doubt that are mapped with one common denominator."""
 
 Wholes = list[list[int]]
 
@@ -66,9 +66,13 @@ def check_reach(proof: Any, rows: Vectors, scope: Scope, place: str) -> None:
         Z, images, z_factor, m_factor = M.images(rows)
         _check_inverse(proof["inverse"], Z, images, m_factor, [z_factor * room for room in scope.allowances], place)
         return
-    if exact_rank(M.images(rows[:HEAD])[1]) != M.columns and exact_rank(M.images(rows)[1]) != M.columns:
+    across = list(zip(*integer_rows(M.rows), strict=True))
+    mapped = (
+        [sum(z * m for z, m in zip(row, column, strict=True)) for column in across] for row in map(whole_row, rows)
+    )
+    if exact_rank(mapped, M.columns) != M.columns:
         raise Rejected(place, f"the map's image of the rows does not have rank {M.columns}")
-    if M.columns < rows.width and exact_rank(M.images(rows)[0]) != M.columns:
+    if M.columns < rows.width and exact_rank(map(whole_row, rows), rows.width) != M.columns:
         raise Rejected(place, f"the rows do not have rank {M.columns}, so the map misses rules")
 
 
@@ -98,8 +102,8 @@ def rounded_images(proof: Any, rows: Vectors, bits: int, place: str) -> tuple[ND
         for part in steps(len(rows.values)):
             points[part], is_sure[part] = _rounded_in_floats(rows.values[part], M.values, bits)
     doubtful = np.flatnonzero(~is_sure).tolist()
-    for start in range(0, len(doubtful), HEAD):
-        some = doubtful[start : start + HEAD]
+    for start in range(0, len(doubtful), ROWS_AT_A_TIME):
+        some = doubtful[start : start + ROWS_AT_A_TIME]
         for i, image in zip(some, M.images([rows[i] for i in some])[1], strict=True):
             top = max(map(abs, image))
             if top == 0:
