@@ -17,7 +17,8 @@ REORDER = {"reassoc", "contract"}
 
 
 # The inner loops run from 0 over slices: only then does numba drop the test for negative indices and use wide registers.
-# Making a slice costs as much as a few dozen operations, so short rows (up to SMALL) are indexed directly.
+# Making a slice costs as much as a few dozen operations, so short rows (up to SMALL) are indexed directly. Longer ones are taken four
+# at a time, which spares three of four passes over the right side.
 SMALL = 40
 
 
@@ -55,6 +56,26 @@ def rotate(cosine: float, sine: float, x: Array, y: Array) -> None:
 
 
 @njit(cache=True, fastmath=REORDER)
+def subtract_four(x: Array, c: int, U: Array, k: int, y: Array) -> None:
+    """y <- y - sum over e < 4 of x[c + e] U[c + e, c + 4 : k]: rows c to c + 3 of U in one pass over y."""
+    x0, x1, x2, x3 = x[c], x[c + 1], x[c + 2], x[c + 3]
+    r0, r1, r2, r3 = U[c, c + 4 : k], U[c + 1, c + 4 : k], U[c + 2, c + 4 : k], U[c + 3, c + 4 : k]
+    for i in range(y.shape[0]):
+        y[i] -= x0 * r0[i] + x1 * r1[i] + x2 * r2[i] + x3 * r3[i]
+
+
+@njit(cache=True, fastmath=REORDER)
+def eliminate_four(U: Array, c: int, k: int, b: Array) -> None:
+    """Rows c to c + 3 of b <- inv(U') b."""
+    for e in range(4):
+        total = b[c + e]
+        for f in range(e):
+            total -= U[c + f, c + e] * b[c + f]
+        b[c + e] = total / U[c + e, c + e]
+    subtract_four(b, c, U, k, b[c + 4 : k])
+
+
+@njit(cache=True, fastmath=REORDER)
 def solve_lower(U: Array, k: int, b: Array) -> None:
     """b <- inv(U') b."""
     if k <= SMALL:
@@ -64,10 +85,13 @@ def solve_lower(U: Array, k: int, b: Array) -> None:
             for i in range(c + 1, k):
                 b[i] -= x * U[c, i]
         return
-    for c in range(k):
-        x = b[c] / U[c, c]
-        b[c] = x
-        subtract(x, U[c, c + 1 : k], b[c + 1 : k])
+    c = 0
+    while c + 4 <= k:
+        eliminate_four(U, c, k, b)
+        c += 4
+    for r in range(c, k):
+        b[r] /= U[r, r]
+        subtract(b[r], U[r, r + 1 : k], b[r + 1 : k])
 
 
 @njit(cache=True, fastmath=REORDER)
@@ -80,8 +104,25 @@ def solve_upper(U: Array, k: int, b: Array) -> None:
                 total -= U[c, i] * b[i]
             b[c] = total / U[c, c]
         return
-    for c in range(k - 1, -1, -1):
-        b[c] = (b[c] - dot(U[c, c + 1 : k], b[c + 1 : k])) / U[c, c]
+    c = k
+    while c >= 4:
+        c -= 4
+        r0, r1, r2, r3 = U[c, c + 4 : k], U[c + 1, c + 4 : k], U[c + 2, c + 4 : k], U[c + 3, c + 4 : k]
+        rest = b[c + 4 : k]
+        t0, t1, t2, t3 = b[c], b[c + 1], b[c + 2], b[c + 3]
+        for i in range(rest.shape[0]):
+            x = rest[i]
+            t0 -= r0[i] * x
+            t1 -= r1[i] * x
+            t2 -= r2[i] * x
+            t3 -= r3[i] * x
+        x3 = t3 / U[c + 3, c + 3]
+        x2 = (t2 - U[c + 2, c + 3] * x3) / U[c + 2, c + 2]
+        x1 = (t1 - U[c + 1, c + 3] * x3 - U[c + 1, c + 2] * x2) / U[c + 1, c + 1]
+        b[c] = (t0 - U[c, c + 3] * x3 - U[c, c + 2] * x2 - U[c, c + 1] * x1) / U[c, c]
+        b[c + 1], b[c + 2], b[c + 3] = x1, x2, x3
+    for r in range(c - 1, -1, -1):
+        b[r] = (b[r] - dot(U[r, r + 1 : k], b[r + 1 : k])) / U[r, r]
 
 
 @njit(cache=True, fastmath=REORDER)
@@ -89,17 +130,22 @@ def append(U: Array, k: int, columns: Array, corner: Array, floor: Array) -> flo
     """Add q indices at the end: columns[e, :k] = Q_{A,e} and corner = their own (q, q) block. Both are overwritten.
 
     Returns the smallest ratio of a Schur complement to its floor. A complement below its floor is rounding of a dependent
-    index and is raised to the floor. All q columns are eliminated while a row of U is in the cache.
+    index and is raised to the floor. All q columns are eliminated while four rows of U are in the cache.
     """
     q = columns.shape[0]
-    for c in range(k):
-        row = U[c, c + 1 : k]
-        pivot = U[c, c]
+    c = 0
+    while c + 4 <= k:
         for e in range(q):
-            x = columns[e, c] / pivot
-            columns[e, c] = x
-            U[c, k + e] = x
-            subtract(x, row, columns[e, c + 1 : k])
+            eliminate_four(U, c, k, columns[e])
+        c += 4
+    for e in range(q):
+        column = columns[e]
+        for r in range(c, k):
+            column[r] /= U[r, r]
+            subtract(column[r], U[r, r + 1 : k], column[r + 1 : k])
+    for r in range(k):
+        for e in range(q):
+            U[r, k + e] = columns[e, r]
     smallest = np.inf
     for e in range(q):
         for f in range(e, q):

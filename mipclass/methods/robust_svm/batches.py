@@ -8,8 +8,9 @@ import numpy as np
 
 from ...arrays import Array
 from .kernels import legs
+from .kernels.jump_run import JumpHistory
 from .kernels.legs import Log
-from .kernels.partition import TIE_IN
+from .kernels.partition import OUT, TIE_IN, TIE_OUT, DualSolution
 from .state import OutlierState, SavedSolution
 from .steps import CODES, Memory, Ragged, Steps, difference
 
@@ -54,6 +55,35 @@ class Batch:
         now = Memory.of(part.a, part.out_level, part.outliers, part.state)
         self._add(difference(self.memory, now, theta=part.theta, s=part.s, event=event, point=point))
         self.memory = now
+
+    def record_jumps(self, history: JumpHistory, jumps: int) -> None:
+        """Note the first `jumps` solutions of the history as breakpoints and as solutions to which `commit` can go back."""
+        if not jumps:
+            return
+        part = self.part
+        state, a = history.state[:jumps], history.a[:jumps]
+        outlier = (state == OUT) | (state == TIE_OUT)
+        rest = np.where(outlier, a - part.out_level, a)
+        before, p, way = self.memory, part.p.copy(), part.ball.way.copy()
+        self.memory = Memory(rest[-1], outlier[-1], state[-1].copy())
+        moved = np.vstack([before.rest, rest])
+        sides, states = np.vstack([before.outlier, outlier]), np.vstack([before.state, state])
+        self._add(
+            Steps(
+                np.full(jumps, part.theta),
+                history.s[:jumps],
+                np.full(jumps, CODES["jump"], dtype=np.int8),
+                history.point[:jumps].astype(np.int32),
+                Ragged.of_rows(moved[1:] != moved[:-1], np.diff(moved, axis=0)),
+                Ragged.of_rows(sides[1:] != sides[:-1], outlier),
+                Ragged.of_rows(states[1:] != states[:-1], state),
+            )
+        )
+        first = self.made - jumps + 1
+        for e in range(jumps):
+            solution = DualSolution(a[e], history.m[e], state[e])
+            saved = SavedSolution(solution, history.active[e, : history.size[e]], way)
+            self.checkpoints.append(Checkpoint(len(self.runs), first + e, saved, p, part.theta, float(history.s[e])))
 
     def record_leg(self, log: Log, pull: Array) -> None:
         """Note the kept events of a leg along theta, driven by -pull, as breakpoints."""

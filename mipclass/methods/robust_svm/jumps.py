@@ -9,15 +9,14 @@ import numpy as np
 
 from ...arrays import Array, Index, Mask
 from .kernels import legs
+from .kernels.jump_run import ROUNDS, TOGETHER
 from .kernels.operators import SignedGram
 from .kernels.partition import LEFT, MOVING, OUT, RIGHT, TIE_IN, TIE_OUT
 from .kernels.primal_dual import Waiting, correct
 from .local_optimality import MOST_TIES
 from .state import OutlierState, PathCutError, PathStalledError
 
-ROUNDS = 12  # of the primal-dual active set before the homotopy takes over; two or three are usual
 ROOM = 256  # points that may join the active set in these rounds; more make the primal-dual active set give up
-TOGETHER = 40  # rounds of a jump in which all inliers at the cut-off leave at once; afterwards they leave one at a time
 # Rounds of a jump: this many per point, and LEAST_ROUNDS more. Only rounding can need as many.
 ROUNDS_PER_POINT, LEAST_ROUNDS = 10, 100
 NEAR = 1e-8  # a margin this near to the cut-off counts as being at it: a hundred times the random shifts of the levels
@@ -93,7 +92,9 @@ def by_primal_dual(state: OutlierState, points: Index) -> None:
     state.a[points] = target
     state.state[points] = OUT if falls else LEFT
     state.reserve(len(state.A) + ROOM)
-    used = correct(state.operator, state.solution, state.levels, state.active_set, waiting, saved.solution, ROUNDS)
+    used = correct(
+        state.operator, state.solution, state.levels, state.active_set, waiting, saved.solution, ROUNDS, state.look
+    )
     if used < 0:
         state.restore_solution(saved)
         by_homotopy(state, points)

@@ -16,6 +16,7 @@ from .kernels.homotopy import follow
 from .kernels.legs import Ball, Clock, Leg, Log
 from .kernels.operators import Operator
 from .kernels.partition import EDGE, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels, States
+from .kernels.primal_dual import FIRST_LOOK
 
 JITTER = 1e-10  # size of the random shifts of the levels 1 and s that separate tied points
 # Changes of state per call of the kernel in a leg that has no budget; fewer where the multiplications of these would take more
@@ -72,6 +73,7 @@ class OutlierState:
     events : changes of state so far.   clock : that of the last leg, used again for the next.
     ball : where w may go; a leg other than CONTINUOUS that would leave it ends with PathOutsideError.
     still : (n,) zeros, the rates of levels at rest.
+    look : (1,) how near to a level the primal-dual active set looks first; it adapts it.
     stop : asked between two calls of the kernel; anything but None ends the leg with PathCutError.
     """
 
@@ -91,6 +93,7 @@ class OutlierState:
     events: int = 0
     clock: Clock = field(default_factory=lambda: Clock.at(0.0))
     stop: Callable[[], object] = never
+    look: Array = field(default_factory=lambda: np.array([FIRST_LOOK]))
     still: Array = field(init=False)
     ball: Ball = field(init=False)
 
@@ -181,6 +184,7 @@ class OutlierState:
             s=self.s,
             jitter=self.jitter,
             stop=self.stop,
+            look=self.look,
         )
 
     def adopt(self, part: OutlierState, names: Index, outside_margins: Array) -> None:

@@ -70,6 +70,12 @@ class Ragged:
         )
 
     @classmethod
+    def of_rows(cls, listed: NDArray[np.bool_], value: NDArray[Any]) -> Ragged:
+        """The lists of the points marked in each row of `listed`, with their entries of `value`."""
+        start = np.append(0, np.cumsum(np.count_nonzero(listed, axis=1))).astype(np.int32)
+        return cls(start, np.nonzero(listed)[1].astype(np.int32), value[listed])
+
+    @classmethod
     def single(cls, index: Index, value: NDArray[Any]) -> Ragged:
         """The list of one breakpoint."""
         return cls(np.array([0, len(index)], dtype=np.int32), index.astype(np.int32), value)

@@ -10,7 +10,9 @@ from ...arrays import Array, Index
 from ...protocol.result import Status
 from ...protocol.run import Run
 from .dual_descent import approach, descent_on
+from .kernels.active_set import ActiveSet
 from .kernels.dual_coordinate import MultiplierBounds
+from .kernels.operators import SignedGram
 from .kernels.partition import EDGE, LEFT, RIGHT
 from .local_optimality import violations
 from .state import OutlierState, PathCutError, PathStalledError
@@ -82,6 +84,13 @@ def _solve_from(state: OutlierState, run: Run, a: Array, status: Status | None) 
     return None
 
 
+def _are_independent(gram: SignedGram, active_set: ActiveSet) -> bool:
+    """Whether every active point, told by its pivot in the factor, is independent of those before it."""
+    k = int(active_set.size[0])
+    pivots = np.diagonal(active_set.U)[:k]
+    return bool((pivots**2 >= gram.dependent_below * gram.diagonal[active_set.members]).all())
+
+
 def drop_dependent(state: OutlierState, run: Run) -> Index:
     """Move free multipliers (0 < a < C) of dependent points along the null space of Q to a bound, keeping w as it is.
 
@@ -89,6 +98,10 @@ def drop_dependent(state: OutlierState, run: Run) -> Index:
     """
     operator = state.operator
     free = np.flatnonzero((state.a > 0) & (state.a < state.C))
+    if isinstance(operator, SignedGram):
+        state.factorise(free)
+        if _are_independent(operator, state.active_set):
+            return free
     state.factorise(free[:0])
     for j in map(int, free):
         if run.stop() is not None:

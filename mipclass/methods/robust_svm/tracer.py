@@ -10,7 +10,7 @@ from ...protocol.result import Status
 from ...protocol.run import Run
 from .ball import BallBatch
 from .ball_sets import BallSets
-from .jumps import DSolver, jump
+from .jumps import DSolver, by_primal_dual, jump
 from .kernels import legs
 from .kernels.legs import Log
 from .kernels.operators import SignedRows
@@ -94,7 +94,17 @@ class Tracer:
     def _advance_s(self, batch: BallBatch | CheckedBatch, until: float) -> bool:
         """Raise the cut-off past at most `batch.jumps` jumps; true when it reaches `until`."""
         part = batch.part
-        for _ in range(batch.jumps):
+        made = 0
+        while made < batch.jumps:
+            if isinstance(batch, CheckedBatch) and self.change_sides is by_primal_dual:
+                most = min(batch.jumps - made, batch.jumps_a_call())
+                new = batch.follow_jumps(until, most)
+                made += new
+                if self.run.stop() is not None:
+                    break
+                if new == most:
+                    continue
+            made += 1
             margins = np.where(part.state == LEFT, part.m - part.jitter * part.shift, np.inf)
             j = int(margins.argmin()) if len(margins) else -1
             level = float(margins[j]) if j >= 0 else np.inf

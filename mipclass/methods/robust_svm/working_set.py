@@ -14,7 +14,9 @@ import numpy as np
 
 from ...arrays import Array
 from .batches import Batch
+from .jumps import ROOM
 from .kernels import path_objective
+from .kernels.jump_run import CutOff, JumpHistory, follow_jumps
 from .kernels.operators import PathChanges, SignedGram
 from .kernels.partition import LEFT, OUT, RIGHT
 from .solution_path import OutlierPath
@@ -26,6 +28,9 @@ FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 4, 64  # jumps that a batch may
 EVENTS_PER_JUMP = 4  # changes of state that a batch along theta may make, per jump
 LARGEST_SLACK = 1e6  # factor of the working set's size, beyond which it contains all points anyhow
 WHOLE = 0.6  # a working set of more than this share of the points gains nothing: all are taken
+# Multiplications between two questions whether to stop. A jump takes this many times k^2 with k active points, for changes of the
+# factor and solves, and this many times k n.
+CALL_COST, CHANGES_A_JUMP, PRODUCTS_A_JUMP = 200_000_000, 50, 5
 AT_LEVEL = 1e-7  # points this near to a level are all in the working set: a step of no length can bring them there
 
 
@@ -60,6 +65,32 @@ class CheckedBatch(Batch):
         far = np.flatnonzero(full.outliers)
         return full.operator.restrict_drive(full.operator.drive(far, full.C[far]), self.names)
 
+    def follow_jumps(self, until: float, most: int) -> int:
+        """Make up to `most` jumps in compiled code; returns their number.
+
+        Fewer mean that the cut-off would pass the frontier or `until`, or that the next jump is left to the caller.
+        """
+        part = self.part
+        part.reserve(len(part.A) + ROOM)
+        history = JumpHistory.empty(most, len(part.a))
+        cut = CutOff(part.s, self.frontier, until, part.shift, part.jitter)
+        operator = part.operator
+        assert isinstance(operator, SignedGram)
+        made = int(follow_jumps(operator, part.solution, part.levels, part.active_set, cut, history, part.look))
+        gave_up = made < 0
+        made = -1 - made if gave_up else made
+        self.record_jumps(history, made)
+        part.events += int(history.rounds[0])
+        if gave_up:
+            part.restore_solution(self.checkpoints[-1].saved)
+        part.set_s(self.checkpoints[-1].s)
+        return made
+
+    def jumps_a_call(self) -> int:
+        """Jumps that take compiled code at most some tenths of a second."""
+        k, n = len(self.part.A), len(self.part.a)
+        return max(1, CALL_COST // (CHANGES_A_JUMP * k**2 + PRODUCTS_A_JUMP * k * n + n))
+
     def commit(self, path: OutlierPath) -> int:
         """Check the batch, add what holds to `path` and move the full state there; returns the breakpoints dropped."""
         last = self.checkpoints[-1]
@@ -68,8 +99,13 @@ class CheckedBatch(Batch):
             self._adopt(self.full.m.copy())
             return 0
         steps = Steps.joined(self.runs[: last.runs]).named(self.names)
-        margins = margins_after(self.full, steps)
-        good = self._good_rows(steps, margins)
+        if (
+            self.is_whole and made == len(self.checkpoints) - 1
+        ):  # every breakpoint has been kept with the margins of all points
+            margins = np.array([checkpoint.saved.solution.m for checkpoint in self.checkpoints[1:]])
+        else:
+            margins = margins_after(self.full, steps)
+        good = made if self.is_whole else self._good_rows(steps, margins)
         while last.steps > good:
             self.checkpoints.pop()
             last = self.checkpoints[-1]

@@ -19,7 +19,7 @@ from ....arrays import Array, Index, Positions
 from ....numeric.cholesky_update import append
 from .active_set import DEPENDENT, PIVOT, ActiveSet, append_points, append_row, leave
 from .few_rows import are_few, join_few, leave_few
-from .rows import NOT_COMPRESSED, Compressed, compressed
+from .rows import NOT_COMPRESSED, Compressed, compressed, square_part
 
 # Ridge of a Gram matrix relative to Q_ii: it keeps every Q_AA factorable and is far below the accuracy that is claimed.
 # Smooth kernels need it, because their spectrum decays to rounding; dependent rows of a linear rule stay out of A instead.
@@ -199,7 +199,7 @@ class SignedGram(NamedTuple):
         """The operator of the points `names` alone, which are in ascending order; that of all points is this one."""
         if len(names) == len(self.diagonal):
             return self
-        return self._build(self.matrix[np.ix_(names, names)], self.diagonal[names], self.ridge[names])
+        return self._build(square_part(self.matrix, names), self.diagonal[names], self.ridge[names])
 
     def drive(self, index: Index, values: Array) -> Array:
         """Qv for v given by its entries."""
@@ -262,7 +262,7 @@ class SignedGram(NamedTuple):
         """Make `index` the active set, from scratch."""
         active_set.clear()
         k, U = len(index), active_set.U
-        block = self.matrix[np.ix_(index, index)]
+        block = square_part(self.matrix, index)
         try:
             U[:k, :k] = cholesky(block, lower=False, check_finite=False)
         except np.linalg.LinAlgError:  # numerically dependent points: the update raises their pivots to the floor

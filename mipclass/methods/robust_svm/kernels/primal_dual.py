@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays import Array, Index
+from ....arrays import Array, Index, Mask
 from ....kernels.decorator import njit
-from ....numeric.cholesky_update import solve_lower, solve_upper
+from ....numeric.cholesky_update import dot, solve_lower, solve_upper
 from .active_set import ActiveSet, append_points, leave
 from .compiled import inner_kernel
 from .operators import SignedGram
@@ -22,7 +22,25 @@ from .rows import combine_rows
 SLACK = 1e-13  # a violation below this, relative to C (multipliers) or to 1 + Q_ii C (margins), is rounding
 TOGETHER = 12  # changes of the factor made in one pass over it
 LARGE = 1e3  # a move so many times beyond what the bounds allow leaves more rounding in the margins than is claimed
+FIRST_LOOK = 0.1  # distance of a margin from its level up to which a new list contains its point
+# The distance becomes so many times as large when a point that was not listed has crossed its level, and as small when more than this
+# share of the points is listed.
+WIDER, NARROWER, MOST_LISTED = 1.25, 0.9, 0.12
 DEPENDENT = 1e-9  # a point with a smaller Schur complement, relative to Q_ii, is left to the homotopy
+
+
+class NearList(NamedTuple):
+    """The points whose margins are followed from round to round: the first size[0] entries of `which`; `listed` is their mask.
+
+    change : (n,) zeros, room for the changes of the multipliers in a round.
+    look : (1,) how near to a level a margin has to be; it is adapted and lasts from one QP to the next.
+    """
+
+    which: Index
+    listed: Mask
+    size: Index
+    change: Array
+    look: Array
 
 
 class Waiting(NamedTuple):
@@ -37,30 +55,42 @@ class Waiting(NamedTuple):
 
 
 @inner_kernel
-def answer(gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting) -> float:
-    """Move the active margins to their levels, and all margins with them and with the points that wait.
+def answer(
+    gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, near: NearList
+) -> float:
+    """Move the active margins to their levels, and those of the points listed as near with them and with the points that wait.
 
     Returns the largest move of a multiplier, relative to what its bounds allow.
     """
-    active, U = active_set.active, active_set.U
+    active, U, m, v = active_set.active, active_set.U, solution.m, near.change
     k = active_set.size[0]
     da = np.empty(k)
     for c in range(k):
         i = active[c]
-        da[c] = (levels.p[i] if solution.state[i] == EDGE else levels.q[i]) - solution.m[i]
+        level = levels.p[i] if solution.state[i] == EDGE else levels.q[i]
+        da[c] = level - m[i]
+        m[i] = level
     for e in range(waiting.size[0]):
         row = gram.matrix[waiting.points[e]]
+        v[waiting.points[e]] = waiting.shift[e]
         for c in range(k):
             da[c] -= row[active[c]] * waiting.shift[e]
     solve_lower(U, k, da)
     solve_upper(U, k, da)
-    combine_rows(gram.matrix, active, da, k, solution.m)
-    combine_rows(gram.matrix, waiting.points, waiting.shift, waiting.size[0], solution.m)
     farthest = 0.0
     for c in range(k):
         i = active[c]
         solution.a[i] += da[c]
+        v[i] = da[c]
         farthest = max(farthest, abs(da[c]) * gram.diagonal[i] / (1.0 + gram.diagonal[i] * levels.C[i]))
+    for e in range(near.size[0]):
+        i = near.which[e]
+        if active_set.position[i] < 0:
+            m[i] += dot(gram.matrix[i], v)
+    for c in range(k):
+        v[active[c]] = 0.0
+    for e in range(waiting.size[0]):
+        v[waiting.points[e]] = 0.0
     return farthest
 
 
@@ -95,63 +125,117 @@ def beyond_bounds(solution: DualSolution, levels: Levels, active_set: ActiveSet,
 
 
 @inner_kernel
-def across_levels(solution: DualSolution, levels: Levels, position: Index, diagonal: Array, entering: Index) -> int:
-    """Give inactive points whose margins violate a level the state at it; lists them in `entering` and returns how many."""
-    m, state, p, q = solution.m, solution.state, levels.p, levels.q
+def state_beyond(solution: DualSolution, levels: Levels, i: int, slack: float) -> int:
+    """The state at the level that inactive point i has crossed by more than `slack`, or -1."""
+    m, s = solution.m[i], solution.state[i]
+    if s == RIGHT:
+        return EDGE if m < levels.p[i] - slack else -1
+    if s == LEFT:
+        if m > levels.p[i] + slack:
+            return EDGE
+        return TIE_IN if m < levels.q[i] - slack else -1
+    return TIE_OUT if m > levels.q[i] + slack else -1
+
+
+@inner_kernel
+def across_levels(
+    solution: DualSolution, levels: Levels, position: Index, diagonal: Array, near: NearList, entering: Index
+) -> int:
+    """Give listed inactive points whose margins violate a level the state at it; puts them into `entering`, returns how many."""
+    count = 0
+    for e in range(near.size[0]):
+        i = near.which[e]
+        if position[i] < 0:
+            to = state_beyond(solution, levels, i, SLACK * (1.0 + diagonal[i] * levels.C[i]))
+            if to >= 0:
+                solution.state[i] = to
+                entering[count] = i
+                count += 1
+    return count
+
+
+@inner_kernel
+def list_near(near: NearList, solution: DualSolution, levels: Levels, position: Index) -> None:
+    """List the inactive points whose margins are within near.look of a level at which they would change their state."""
+    m, state, look = solution.m, solution.state, near.look[0]
     count = 0
     for i in range(m.shape[0]):
         if position[i] >= 0:
             continue
-        s = state[i]
-        slack = SLACK * (1.0 + diagonal[i] * levels.C[i])
-        to = -1
-        if s == RIGHT:
-            if m[i] < p[i] - slack:
-                to = EDGE
-        elif s == LEFT:
-            if m[i] > p[i] + slack:
-                to = EDGE
-            elif m[i] < q[i] - slack:
-                to = TIE_IN
-        elif m[i] > q[i] + slack:
-            to = TIE_OUT
-        if to >= 0:
-            state[i] = to
-            entering[count] = i
+        gap = levels.q[i] - m[i] if state[i] == OUT else abs(m[i] - levels.p[i])
+        if state[i] == LEFT:
+            gap = min(gap, m[i] - levels.q[i])
+        near.listed[i] = gap <= look
+        if gap <= look:
+            near.which[count] = i
             count += 1
-    return count
+    near.size[0] = count
+
+
+@inner_kernel
+def keep_listed(near: NearList, points: Index, count: int) -> None:
+    """Add points that are about to become inactive to the list."""
+    for e in range(count):
+        i = points[e]
+        if not near.listed[i]:
+            near.listed[i] = True
+            near.which[near.size[0]] = i
+            near.size[0] += 1
+
+
+@inner_kernel
+def exact_margins(gram: SignedGram, solution: DualSolution, before: DualSolution) -> None:
+    """m of all points, from the margins `before` and all changes of the multipliers since then."""
+    changed = np.flatnonzero(solution.a != before.a)
+    solution.m[:] = before.m
+    combine_rows(gram.matrix, changed, (solution.a - before.a)[changed], changed.shape[0], solution.m)
 
 
 @njit(cache=True)
 def correct(
-    gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, before: DualSolution, rounds: int
+    gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, before: DualSolution,
+    rounds: int, look: Array,
 ) -> int:  # fmt: skip
     """Solve from the states as guessed; returns the rounds used, or -1 when it gave up (all arrays are then unusable).
 
-    `before`: the solution before the points that wait were moved. A wrong guess may move nearly dependent points far, and
-    the next one back again: m is then computed anew from `before` and corrected once more. Each round costs O(n |A|), and
-    O(|A|^2) per change of state.
+    `before`: the solution before the points that wait were moved. Rounds look at the margins of the active points and of those
+    within `look`, a (1,) array that is adapted, of a level; once nothing changes among them, all margins are computed from
+    `before`, and who has crossed a level joins. With l points listed a round costs O(n l + |A|^2), the last step O(n |A|), and a
+    change of state O(|A|^2).
     """
-    n = solution.a.shape[0]
-    capacity = active_set.U.shape[0]
+    n, capacity = solution.a.shape[0], active_set.U.shape[0]
     spare = np.empty((TOGETHER, capacity))
     entering = np.empty(n, dtype=np.int64)
+    near = NearList(
+        np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_), np.zeros(1, dtype=np.int64), np.zeros(n), look
+    )
+    list_near(near, solution, levels, active_set.position)
+    keep_listed(near, waiting.points, waiting.size[0])
     farthest = 0.0
     for used in range(rounds):
-        k = active_set.size[0]
-        farthest = max(farthest, answer(gram, solution, levels, active_set, waiting))
+        farthest = max(farthest, answer(gram, solution, levels, active_set, waiting, near))
         beyond_bounds(solution, levels, active_set, waiting)
         leaving = waiting.size[0]
-        joining = across_levels(solution, levels, active_set.position, gram.diagonal, entering)
+        joining = across_levels(solution, levels, active_set.position, gram.diagonal, near, entering)
+        keep_listed(near, waiting.points, leaving)
         if leaving + joining == 0:
-            if farthest <= LARGE:
+            exact_margins(gram, solution, before)
+            if (
+                farthest > LARGE
+            ):  # a wrong guess moved nearly dependent points far, and the next one back again: once more
+                farthest = 0.0
+                continue
+            listed = near.size[0]
+            near.size[0] = n
+            for i in range(n):
+                near.which[i] = i
+            joining = across_levels(solution, levels, active_set.position, gram.diagonal, near, entering)
+            if joining == 0:
+                look[0] *= NARROWER if listed > MOST_LISTED * n else 1.0
                 return used + 1
-            farthest = 0.0
-            solution.m[:] = before.m
-            changed = np.flatnonzero(solution.a != before.a)
-            combine_rows(gram.matrix, changed, (solution.a - before.a)[changed], changed.shape[0], solution.m)
-            continue
-        if k - leaving + joining >= capacity:
+            look[0] *= WIDER
+            list_near(near, solution, levels, active_set.position)
+        if active_set.size[0] - leaving + joining >= capacity:
             return -1
         for e in range(0, leaving, TOGETHER):
             leave(active_set, waiting.points[e : min(e + TOGETHER, leaving)], spare)

@@ -109,3 +109,15 @@ def combine_rows(Z: Array, rows: Index, weights: Array, k: int, out: Array) -> N
         for i in range(n):
             out[i] += w * row[i]
         c += 1
+
+
+@njit(cache=True)
+def square_part(Q: Array, names: Index) -> Array:
+    """The entries of Q whose row and column are both in `names`: half the time of np.ix_."""
+    w = names.shape[0]
+    out = np.empty((w, w))
+    for r in range(w):
+        row, to = Q[names[r]], out[r]
+        for c in range(w):
+            to[c] = row[names[c]]
+    return out
