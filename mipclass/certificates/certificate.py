@@ -25,8 +25,8 @@ from ..replacing import write_safely
 
 FORMAT = "mipclass certificate"
 VERSION = 1
-LEVEL = 6
-"""zlib's compression level: its own compromise between time and size."""
+LEVEL = 3
+"""zlib's compression level: a quarter of the time of its default, 6, for 2 % more bytes (200,000 x 3 normals, 13 million conflicts: 4 s, 57 MB)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,3 +154,47 @@ def test_a_fit_between_two_paths_says_that_it_was_interrupted(monkeypatch: pytes
     assert len(runs) == 1
     assert fitted.result_.status == "interrupted"
     assert fitted.result_.claim == "heuristic"
+
+
+def test_the_search_leaves_time_for_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is a count of looks: the search stops before the limit once the check of the growing tree needs what is left."""
+    from mipclass.methods.exact.box.search import BoxSearch
+    from mipclass.protocol.run import Run
+
+    problem = models.zero_one(*overlapping(300, 5))
+    asked: list[float] = []
+
+    def seconds(run: Run) -> float:
+        return 0.1 * len(asked)
+
+    def seconds_to_check(search: BoxSearch, threads: int) -> float:
+        asked.append(search.lower)
+        return 3.0 if search.lower > 0 else 0.0
+
+    monkeypatch.setattr(Run, "seconds", seconds)
+    monkeypatch.setattr(BoxSearch, "seconds_to_check", seconds_to_check)
+    monkeypatch.setattr("mipclass.methods.exact.box.search.CHUNK", 2_000)
+    result = mipclass.solve(problem, "box", time_limit=8.0)
+    assert result.status == "time_limit"
+    assert 5.0 <= 0.1 * len(asked) <= 5.2
+    assert result.certified
+    assert result.bound == asked[-1] > 0
+
+
+def test_a_check_that_cannot_fit_gets_no_time_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The points alone take longer to read than what is left when the race begins: it then lasts until the limit."""
+    from mipclass.methods.exact import race
+
+    monkeypatch.setattr(race, "MOST_SECONDS_PER_POINT", 1e3)
+    made = race.Race
+    left: list[float | None] = []
+
+    def watched(data: object, run: object, *more: object) -> object:
+        run.time_limit = 1.5 * run.seconds()  # type: ignore[attr-defined]
+        found = made(data, run, *more)  # type: ignore[arg-type]
+        left.append(found._to_read)
+        return found
+
+    monkeypatch.setattr("mipclass.methods.exact.plain.Race", watched)
+    mipclass.solve(models.zero_one(*overlapping(300, 5)), "box", time_limit=60.0)
+    assert left == [None]

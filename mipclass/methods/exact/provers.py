@@ -74,6 +74,10 @@ class Prover(Protocol):
         """How far the search is and how long it may take, as far as it can tell."""
         ...
 
+    def seconds_to_check(self, threads: int) -> float:
+        """Seconds that so many threads may need to write its proof down and to check it, besides what every check of these points takes."""
+        ...
+
 
 def trivial_lower(data: ZeroOneData) -> dict[str, Any]:
     """The proof that needs no search: what equal points of opposite labels cost."""
@@ -172,6 +176,10 @@ class BoxProver:
         """The target of the present pass, in units, the share of it that is done, boxes per second, and the seconds that may be left."""
         return self.search.outlook()
 
+    def seconds_to_check(self, threads: int) -> float:
+        """A share of the seconds that the tree took to grow."""
+        return self.search.seconds_to_check(threads)
+
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
         content = box_lower(self.data, self.search, self.points)
@@ -238,6 +246,10 @@ class IISProver:
     def outlook(self) -> dict[str, Any]:
         """Branch and cut cannot tell."""
         return {}
+
+    def seconds_to_check(self, threads: int) -> float:
+        """Nothing to speak of: its tree is small."""
+        return 0.0
 
     def proof(self) -> dict[str, Any]:
         """The tree of covers that proves `lower`."""

@@ -109,6 +109,10 @@ class RemoteIIS:
         """Branch and cut cannot tell."""
         return {}
 
+    def seconds_to_check(self, threads: int) -> float:
+        """Nothing to speak of: its tree is small."""
+        return 0.0
+
     def proof(self) -> dict[str, Any]:
         """The proof that `close(want_proof=True)` fetched."""
         assert self._proof is not None, "close() fetches the proof"

@@ -42,6 +42,9 @@ MAX_RANK = 16  # up to this rank the integer sums of the kernels stay below 2^53
 SHEAR = 0.1  # size of the random change of axes, relative to the axes
 FIRST_NODES, FIRST_LEMMAS = 1 << 12, 1 << 10  # room for a first tree; it is doubled when it is full
 
+CHECK_SHARE = 0.25
+"""Seconds to write the tree of a pass down and to check it, per second of the pass: 0.08 (pima) to 0.2 (200,000 x 3 normals) were measured."""
+
 # The targets of successive passes, as shares of the cost of the incumbent (or of the goal).
 FIRST_TARGET = 0.2  # of the first pass
 FIRST_STEP = 1 / 12  # of the second pass, before the growth of the tree is known
@@ -110,6 +113,11 @@ class BoxSearch:
             self.offer(W)
         self._history: list[tuple[int, int]] = []  # (target, number of nodes) of the passes so far
         self._began = working_seconds()
+        self._busy, self._since = (
+            0.0,
+            self._began,
+        )  # seconds of earlier calls of `advance`, and when the present one began
+        self._proven_visits = 0  # of the pass that proved `lower`
         self._pass: _Pass | PiecePass | None = None
         self._saver: Saver | None = None
         if help is not None and help.checkpoint is not None:
@@ -168,6 +176,13 @@ class BoxSearch:
     def advance(self, stop: Stop, goal: int | None = None, on_progress: Progress | None = None) -> bool:
         """Work until the goal (default: the cost of the incumbent) is proven, an incumbent costs less than it, or the grid of boxes is
         too coarse to prove more; False when stopped before."""
+        self._since = working_seconds()
+        try:
+            return self._advanced(stop, goal, on_progress)
+        finally:
+            self._busy += working_seconds() - self._since
+
+    def _advanced(self, stop: Stop, goal: int | None, on_progress: Progress | None) -> bool:
         while True:
             wanted = self.best if goal is None else min(goal, self.best)
             if self.lower >= wanted:
@@ -191,10 +206,18 @@ class BoxSearch:
                 continue
             self._history.append((proven, self._pass.size))
             self.lower, self.proven_tree, self.proven_pieces = proven, self.tree, self.pieces
+            self._proven_visits = self._pass.visits
             self._pass = None
             self.keep()
             if on_progress is not None:
                 on_progress()
+
+    def seconds_to_check(self, threads: int) -> float:
+        """Seconds that so many threads may need to write down and check the tree of the present pass, or the proven one if that took more visits."""
+        visits = max(self._proven_visits, 0 if self._pass is None else self._pass.visits)
+        seconds = self._busy + working_seconds() - self._since
+        workers = 1 if self.help is None or self.help.crew is None else self.help.crew.workers
+        return CHECK_SHARE * visits * seconds / max(1, self.visits) * workers / threads
 
     def outlook(self) -> dict[str, Any]:
         """The target of the present pass, the share of it that is done, boxes per second, and the seconds that may be left."""
@@ -250,6 +273,12 @@ class _Pass:
         self.path = Path.empty(search.n, search.r)
         room = max(FIRST_NODES, len(search.tree.ops) * 2)
         self.out = BoxTree.blank(nodes=room, pairs=2 * room, lemmas=FIRST_LEMMAS)
+        self._before = search.visits
+
+    @property
+    def visits(self) -> int:
+        """Visits of points in this pass."""
+        return self.search.visits - self._before
 
     @property
     def holes(self) -> int:
