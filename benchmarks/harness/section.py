@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -38,13 +38,19 @@ def origin(results: Results) -> str:
     return " to ".join([dates[0], dates[-1]][: len(dates)]) + remark
 
 
-def replace_section(file: Path, name: str, section: str, *, full: bool) -> bool:
-    """Replace the study's section of the file, or add it at the end; False: the section of a full run stays."""
+def replace_section(file: Path, name: str, section: str, *, full: bool, absent: Sequence[str] = ()) -> bool:
+    """Replace the study's section of the file, or add it at the end; False: the section of a full run, or of a run with all packages, stays.
+
+    absent : packages of the study that are not installed, so that the new section has less in it than the old one.
+    """
     text = file.read_text() if file.exists() else HEADER
     mine = re.compile(rf"<!-- begin {re.escape(name)} (\w+) -->.*?<!-- end {re.escape(name)} -->", re.S)
     before = mine.search(text)
     if before is not None and before.group(1) == "full" and not full:
         print(f"{file.name} keeps the section of the last full run.", file=sys.stderr)
+        return False
+    if before is not None and absent:
+        print(f"{file.name} keeps its section: not installed: {', '.join(absent)}.", file=sys.stderr)
         return False
     if before is not None:
         text = text[: before.start()] + section + text[before.end() :]

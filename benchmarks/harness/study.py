@@ -84,7 +84,8 @@ class Study:
         if self.compared is not None:
             self.last.compared = settle(self.name, origin(results), *self.compared(results))
         if not given.no_write and not given.only and not given.without:
-            self.last.written = replace_section(self.results_file, self.name, section, full=given.full)
+            absent = [name for name, number in versions(self.packages).items() if number == "absent"]
+            self.last.written = replace_section(self.results_file, self.name, section, full=given.full, absent=absent)
             if given.full and self.last.compared is not None:
                 self.last.compared.save(self.results_file.parent / "comparisons")
         if results.errors():
@@ -144,7 +145,7 @@ class Study:
         installed = {name: number for name, number in versions(self.packages).items() if number != "absent"}
         body = self.report(results).strip()
         left = f"\n{self.last.left} of {self.last.cells} cells are left to a later run.\n" if self.last.left else ""
-        failures = "".join(f"\n- failed: {line}" for line in results.errors())
+        failures = "".join(f"\n- failed: {line}" for line in dict.fromkeys(results.errors()))
         size = "full" if full else "quick"
         machine = f"{os.cpu_count()} cores, {platform.machine()} {platform.system()}"
         software = ", ".join(f"{name} {number}" for name, number in installed.items())

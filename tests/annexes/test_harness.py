@@ -106,6 +106,18 @@ def test_a_failed_case_is_shown_ends_with_code_one_and_is_tried_again(tmp_path: 
     assert len(results.errors()) == 1
 
 
+def test_a_run_without_a_package_of_the_study_keeps_the_section(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(tmp_path).main([])
+    before = (tmp_path / "RESULTS.md").read_text()
+    study = make(tmp_path, packages=("numpy", "no-such-peer"), title="Another title")
+    study.main([])
+    assert (tmp_path / "RESULTS.md").read_text() == before
+    assert not study.last.written
+    assert "keeps its section: not installed: no-such-peer." in capsys.readouterr().err
+
+
 def test_the_same_case_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="lists a case twice"):
         make(tmp_path).run([Case("ours", ours, {"n": 1}), Case("ours", ours, {"n": 1})])
