@@ -33,8 +33,8 @@ class AssignmentLP(Protocol):
     def set_l1(self, l1: Array) -> None:
         """Change the price of each column's |v_c|."""
 
-    def begin_near(self, planes: Array) -> None:
-        """Expect the next answer near these hyperplanes, those of a sample, say; a solver may ignore it."""
+    def begin_near(self, planes: Array, step: float = 0.0) -> None:
+        """Expect the next answer near these hyperplanes, those of a sample, say, and about `step` away in the largest entry (0: unknown); a solver may ignore it."""
 
 
 class WarmDual:
@@ -65,7 +65,7 @@ class WarmDual:
         slack = np.repeat(l1, self.h)
         self.session.set_row_bounds(np.arange(len(slack)), -slack, slack)
 
-    def begin_near(self, planes: Array) -> None:
+    def begin_near(self, planes: Array, step: float = 0.0) -> None:
         """Nothing to do: a simplex solver starts from a basis."""
 
 
@@ -97,10 +97,10 @@ class InteriorPoint:
         if self.near is not None:
             self.near.set_l1(l1)
 
-    def begin_near(self, planes: Array) -> None:
+    def begin_near(self, planes: Array, step: float = 0.0) -> None:
         """Expect the next answer near these hyperplanes."""
         if self.near is not None:
-            self.near.begin_near(planes)
+            self.near.begin_near(planes, step)
 
 
 class ColdPrimal:
@@ -124,7 +124,7 @@ class ColdPrimal:
         """Change the price of each column's |v_c|."""
         self.sets = self.sets._replace(l1=l1)
 
-    def begin_near(self, planes: Array) -> None:
+    def begin_near(self, planes: Array, step: float = 0.0) -> None:
         """Nothing to do: every LP begins anew."""
 
 

@@ -2,7 +2,8 @@
 
 With every b_l assigned to a hyperplane s(l) that attains min_j r_lj, the LP over all points majorises f and equals it at
 the current (V, g), so its minimiser never has a larger f. No box and no step size are needed, and the descent is finite
-because there are finitely many assignments. At the end Theorem 4.1 is tested: f is at a local minimum if and only if no
+because there are finitely many assignments. In a long descent the steps become short and point the same way; there each step is
+doubled as long as f falls, which keeps the descent monotone. At the end Theorem 4.1 is tested: f is at a local minimum if and only if no
 assignment of the tied points gives an LP value below f.
 """
 
@@ -28,6 +29,9 @@ _TIE = 1e-7
 
 _STILL_TO_COME = 4.0
 """All further decreases of a descent, in units of the last one, that are hoped for: decreases shrink from step to step."""
+
+LONG_DESCENT = 8
+"""LPs of a descent after which its steps are prolonged: they have become short and point the same way."""
 
 SMALLEST_PRICE = 1e-6
 """Price of |V|_1 in standardised units, relative to the smaller class's weight: it only breaks ties."""
@@ -79,8 +83,11 @@ class AssignmentSearch:
             value = self.sets.value(answer[0])
             if best is not None and value >= best.value - least:
                 break
+            found = Iterate(answer[0], value)
+            if best is not None and self.lps - started > LONG_DESCENT:
+                found = self._further(best, found)
             hopeless = best is not None and value - _STILL_TO_COME * (best.value - value) > beat
-            best = Iterate(answer[0], value)
+            best = found
             if hopeless:
                 break
             following = self.sets.nearest_plane(best.planes)
@@ -89,6 +96,19 @@ class AssignmentSearch:
             assignment = following
         self.descents.append(self.lps - started)
         return best
+
+    def _further(self, before: Iterate, after: Iterate) -> Iterate:
+        """The best of the points at 1, 2, 4, 8 ... times the step from `before` to `after`, up to the first that is no better."""
+        step, times = after.planes - before.planes, 2.0
+        while True:
+            planes = before.planes + times * step
+            value = self.sets.value(planes)
+            if value >= after.value:
+                break
+            after, times = Iterate(planes, value), 2.0 * times
+        if times > 2.0:
+            self.lp.begin_near(after.planes, float(np.abs(step).max()))
+        return after
 
     def smallest(self, point: Iterate) -> Iterate:
         """Of the hyperplanes that minimise the LP at `point`, those of least |V|_1: the widest margins for the same f.

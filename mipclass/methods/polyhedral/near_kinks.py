@@ -69,9 +69,9 @@ class NearKinks:
         self._norms = np.linalg.norm(sets.A, axis=1), np.linalg.norm(sets.B, axis=1)
         self._gain = sets.p @ np.abs(sets.A) + sets.q @ np.abs(sets.B)
 
-    def begin_near(self, planes: Array) -> None:
-        """Expect the next answer near these hyperplanes."""
-        self.centre, self.assignment, self.step = planes, self.sets.nearest_plane(planes), 0.0
+    def begin_near(self, planes: Array, step: float = 0.0) -> None:
+        """Expect the next answer near these hyperplanes, about so far away in the largest entry; 0 is unknown."""
+        self.centre, self.assignment, self.step = planes, self.sets.nearest_plane(planes), step
 
     def set_l1(self, l1: Array) -> None:
         """Change the price of each column's |v_c|."""
