@@ -119,7 +119,7 @@ STUDIES = {
     ),
     "zero_one_tables": StudyEntry(
         "benchmarks.studies.zero_one.tables",
-        "Tables 1-4 and figure 5 of Nguyen & Sanner (2013), the paper's figures beside ours; figures 1, 2 and 4 as pictures.",
+        "Tables 1-4 and figures 1 and 5 of Nguyen & Sanner (2013), the paper's figures beside ours; figures 2 and 4 as pictures.",
     ),
 }
 """Name on the command line, in the cache and in RESULTS.md -> where the study lives and what it reproduces."""
