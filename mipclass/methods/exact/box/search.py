@@ -113,10 +113,8 @@ class BoxSearch:
             self.offer(W)
         self._history: list[tuple[int, int]] = []  # (target, number of nodes) of the passes so far
         self._began = working_seconds()
-        self._busy, self._since = (
-            0.0,
-            self._began,
-        )  # seconds of earlier calls of `advance`, and when the present one began
+        self._busy = 0.0  # seconds of earlier calls of `advance`
+        self._since = self._began  # when the present one began
         self._proven_visits = 0  # of the pass that proved `lower`
         self._pass: _Pass | PiecePass | None = None
         self._saver: Saver | None = None
