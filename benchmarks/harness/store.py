@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from .case import Case, Cell, plain
@@ -56,8 +57,9 @@ def today() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
+@cache
 def fingerprint() -> str:
-    """A short hash of the package's source, so that old cells can be told from new ones."""
+    """A short hash of the package's source as this process found it, so that old cells can be told from new ones."""
     root = BENCHMARKS.parent
     digest = hashlib.sha256()
     for path in sorted([*(root / "mipclass").rglob("*.py"), *(root / "models").rglob("*.py")]):
