@@ -115,6 +115,7 @@ def _first_that_answers(
 ) -> Result:
     """Try solvers in order until one ends without a numerical error; of several that do not, the best answer is returned."""
     tried: list[str] = []
+    refused: dict[str, list[str]] = {}
     best: Result | None = None
     time_limit = run.time_limit
     for choice in ordered:
@@ -128,7 +129,9 @@ def _first_that_answers(
         except SolverNotFoundError:
             continue
         except UnsupportedProgramError as err:
-            tried.append(f"{choice.solver} does not take the problem: {err}")
+            reason = str(err).removeprefix(_refusal(choice.solver, problem, ""))
+            refused.setdefault(reason, []).append(choice.solver)
+            tried.append(f"{choice.solver} does not take the problem: {reason}")
             continue
         result = replace(result, extra={**result.extra, "auto": {"solver": choice.solver, "why": choice.why}})
         best = result if best is None else _better(result, best)
@@ -137,9 +140,14 @@ def _first_that_answers(
         tried.append(f"{choice.solver} ended in a numerical error: {result.raw_status or 'no details'}")
     if best is not None:
         return replace(best, extra={**best.extra, "auto": {**best.extra["auto"], "tried": tuple(tried)}})
+    lines = [f"\n- {', '.join(names)}: {reason}" for reason, names in refused.items()]
     raise UnsupportedProgramError(
-        f"no installed solver takes {problem.name!r}. Tried: {'; '.join(tried) or 'none'}. See mipclass.solvers(problem)."
+        f"no installed solver takes {problem.name!r}. Tried:{''.join(lines) or ' none.'}\nSee mipclass.solvers(problem)."
     )
+
+
+def _refusal(solver: str, problem: Problem, reason: str) -> str:
+    return f"solver {solver!r} cannot solve model {problem.name!r}: {reason}"
 
 
 def _better(first: Result, second: Result) -> Result:
@@ -170,7 +178,7 @@ def _run(problem: Problem, choice: Choice, run: Run, options: Mapping[str, Any] 
     name = solver.name
     form = solver.match(problem) if isinstance(solver, Method) else None
     if isinstance(form, Refusal):
-        raise UnsupportedProgramError(f"solver {name!r} cannot solve model {problem.name!r}: {form.reason}")
+        raise UnsupportedProgramError(_refusal(name, problem, form.reason))
     merged = options if not choice.options else {**choice.options, **(options or {})}
     run.begin(name, resolve_options(name, solver.options, merged))
     if not isinstance(solver, Method):

@@ -23,6 +23,7 @@ from ...errors import UnsupportedProgramError
 from ...modelling.algebra import Objective
 from ...modelling.model import Model
 from ...modelling.problem import Problem
+from ...modelling.program import Feature
 from ...models.logistic import Logistic, OuterApproximation, SmoothLoss
 from ...protocol.hooks import Cut, Hooks
 from ...protocol.options import Option, Options, number
@@ -167,7 +168,14 @@ class _Rounds:
         for _ in range(RELAXED_ROUNDS):
             if self.run.stop() is not None:
                 break
-            _solution, values = self._solve(master, relaxed=True)
+            try:
+                _solution, values = self._solve(master, relaxed=True)
+            except (
+                UnsupportedProgramError
+            ):  # unbounded weights have no big-M rows; a solver with indicators does without these rounds
+                if Feature.INDICATOR not in self.backend.features:
+                    raise
+                break
             if values is None or self._is_known(values):
                 break
             self.at.append(values)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import mipclass
 from mipclass import models
 from mipclass.errors import UnsupportedProgramError
 from tests.methods.logistic.test_lattice import tiny
-from tests.truth.logistic import best_card
+from tests.truth.logistic import best_card, loss
 
 WHOLE = [models.IntegerCoefficients(2, intercept=True), models.MaxFeatures(2), models.Bounds(b=(-6, 6))]
 
@@ -44,6 +46,37 @@ def test_rates_with_a_real_offset() -> None:
     assert result.solver == "cutting-plane"
     assert not problem.violations(result.values)
     assert result.bound <= result.objective + 1e-9
+
+
+def _least_loss_with_one_false_positive(X: Any, y: Any) -> float:
+    """The best over the negative that may be wrong; the others have a margin of 0.001, as the model's scope says."""
+
+    def value(z: Any) -> float:
+        return loss(X, y, z[:-1], z[-1])
+
+    best = np.inf
+    for free in np.flatnonzero(y < 0):
+        kept = X[(y < 0) & (np.arange(len(y)) != free)]
+        sides = {"type": "ineq", "fun": lambda z, kept=kept: -(kept @ z[:-1] + z[-1]) - 1e-3}
+        found = minimize(value, np.append(np.zeros(X.shape[1]), -1.0), method="SLSQP", constraints=sides)
+        best = min(best, float(found.fun))
+    return best
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_rate_limit_needs_no_bounds_where_a_solver_has_indicators(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 2))
+    y = np.where(X[:, 0] + rng.normal(size=20) > 0, 1, -1)
+    limit = 1.5 / np.sum(y < 0)
+    result = mipclass.solve(
+        models.Model(X, y, minimize=models.Logistic(), subject_to=models.FalsePositiveRate(limit)), time_limit=60
+    )
+    assert result.solver == "scip"
+    assert result.claim == "proven"
+    truth = _least_loss_with_one_false_positive(X, y)
+    assert result.objective == pytest.approx(truth, rel=1e-5)
+    assert result.bound <= truth * (1 + 1e-5)
 
 
 def test_the_exported_program_is_an_outer_approximation_and_says_so(tmp_path: Path) -> None:
