@@ -94,5 +94,8 @@ def _proven(form: ProofForm, run: Run, prover: IISProver, floor: Mapping[str, An
         stopped=stopped,
         nodes=nodes + prover.nodes,
         infeasible=prover.search.infeasible and Fraction(lower["bound"]) > everything,
-        extra={"supports": len(prover.search.master.supports)},
+        extra={
+            "supports": len(prover.search.master.supports),
+            **({"tasks": tuple(prover.log)} if prover.log else {}),
+        },
     )

@@ -2,7 +2,8 @@
 
 Preprocess (merge, cancel, drop constant columns), ask the separability LP, find a good rule by local search, then prove: by boxes
 where there are few features, by infeasible subsystems where there are many or side constraints, by both in turn in between
-(`plain`, `race`). With several workers boxes are grown in pieces (`box.piece_pass`), and infeasible subsystems have a process of their own.
+(`plain`, `race`). With several workers boxes are grown in pieces (`box.piece_pass`), and infeasible
+subsystems in subtrees (`iis.at_once`), or in a process of their own beside boxes.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def plain_proof(
         start = race.best_rule()
         if stopped is not None or data.finer_for(data.restricted(start)) is None:
             break
-    log = [task for prover in race.provers if isinstance(prover, BoxProver) for task in prover.search.log]
+    log = [task for prover in race.provers for task in prover.log]
     return PlainProof(
         form.finished_rule(data, start, run),
         lead.proof(),

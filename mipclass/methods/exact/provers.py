@@ -5,7 +5,7 @@ Losses and bounds are whole numbers in units of the problem, without its constan
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,16 +13,18 @@ import numpy as np
 from ...arrays import Array, Positions
 from ...certificates.certificate import fraction
 from ...protocol.run import Run
+from ...protocol.tasks import TaskRecord
 from ..zero_one.prepared import ZeroOneData
 from ..zero_one.scope import column_scales
 from .box.cone import Cone
 from .box.copies import copied_rows
 from .box.piece_pass import Help
 from .box.search import BoxSearch
+from .iis.at_once import ALONE_NODES, NodesAtOnce
 from .iis.cover import CoverData
 from .iis.proof import iis_lower
 from .iis.rules import widest_rules
-from .iis.tree import IISSearch
+from .iis.tree import IISSearch, limits_of
 
 Stop = Callable[[], object]
 """Asked often by a search; anything but None or False stops it."""
@@ -76,6 +78,11 @@ class Prover(Protocol):
 
     def seconds_to_check(self, threads: int) -> float:
         """Seconds that so many threads may need to write its proof down and to check it, besides what every check of these points takes."""
+        ...
+
+    @property
+    def log(self) -> Sequence[TaskRecord]:
+        """The tasks of several workers."""
         ...
 
 
@@ -180,6 +187,11 @@ class BoxProver:
         """A share of the seconds that the tree took to grow."""
         return self.search.seconds_to_check(threads)
 
+    @property
+    def log(self) -> Sequence[TaskRecord]:
+        """The tasks in which the tree was grown."""
+        return self.search.log
+
     def proof(self) -> dict[str, Any]:
         """The tree of boxes that proves `lower`; the trivial proof while that is zero."""
         content = box_lower(self.data, self.search, self.points)
@@ -188,6 +200,16 @@ class BoxProver:
             if self.cone is None or self.lower <= 0
             else {**content, **self.cone.content(self.data, self.search.weights)}
         )
+
+
+class _FirstNodes:
+    """A `stop` that also says yes after ALONE_NODES nodes; `limit` as in `limits_of`."""
+
+    def __init__(self, search: IISSearch, stop: Stop) -> None:
+        self._search, self._stop, self.limit = search, stop, limits_of(stop)
+
+    def __call__(self) -> object:
+        return self._search.nodes >= ALONE_NODES or self._stop()
 
 
 class IISProver:
@@ -200,6 +222,8 @@ class IISProver:
         self.data = data
         self.search = IISSearch(data, seed=seed)
         self.search.master.run = run
+        self._run = run
+        self._at_once: NodesAtOnce | None = None
 
     @property
     def lower(self) -> int:
@@ -232,8 +256,21 @@ class IISProver:
         self.search.offer(W if self.data.has_offset else W[:-1])
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
-        """Go on until it is done or `stop()`."""
-        self.search.advance(stop, on_progress)
+        """Go on until it is done or `stop()`; from ALONE_NODES nodes on with all workers of the run, if it has some."""
+        crew = None if self._run is None else self._run.crew()
+        if crew is None or self._run is None:
+            self.search.advance(stop, on_progress)
+            return
+        self.search.advance(_FirstNodes(self.search, stop), on_progress)
+        if not self.search.finished and not stop():
+            if self._at_once is None:
+                self._at_once = NodesAtOnce(self.search, crew, self._run.seconds_left)
+            self._at_once.advance(stop, on_progress)
+
+    @property
+    def log(self) -> Sequence[TaskRecord]:
+        """The tasks of other workers."""
+        return () if self._at_once is None else self._at_once.log
 
     def widest_rule(self) -> tuple[Array, float] | None:
         """The incumbent with the widest margins that get the same points right, as (w, b); None without an incumbent."""

@@ -6,10 +6,11 @@ The process is started by joblib's loky, which needs no guard around the caller'
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...arrays import Array
+from ...protocol.tasks import TaskRecord
 from .iis.cover import CoverData
 from .provers import IISProver, Stop
 
@@ -60,6 +61,7 @@ class RemoteIIS:
     """The prover `iis` in another process. `poll` takes in what it has sent; `close` ends it."""
 
     name = "iis"
+    log: Sequence[TaskRecord] = ()
 
     def __init__(self, data: CoverData, seed: int, start: Array) -> None:
         from joblib.externals.loky.backend import get_context

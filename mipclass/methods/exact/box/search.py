@@ -114,7 +114,11 @@ class BoxSearch:
         self._history: list[tuple[int, int]] = []  # (target, number of nodes) of the passes so far
         self._began = working_seconds()
         self._busy = 0.0  # seconds of earlier calls of `advance`
+<<<<<<< HEAD
         self._since = self._began  # when the present one began
+=======
+        self._since: float | None = None  # when the present one began, if there is one
+>>>>>>> 74ea3ad2 (iis: open nodes are tasks for threads, loky and Dask)
         self._proven_visits = 0  # of the pass that proved `lower`
         self._pass: _Pass | PiecePass | None = None
         self._saver: Saver | None = None
@@ -174,11 +178,12 @@ class BoxSearch:
     def advance(self, stop: Stop, goal: int | None = None, on_progress: Progress | None = None) -> bool:
         """Work until the goal (default: the cost of the incumbent) is proven, an incumbent costs less than it, or the grid of boxes is
         too coarse to prove more; False when stopped before."""
-        self._since = working_seconds()
+        began = self._since = working_seconds()
         try:
             return self._advanced(stop, goal, on_progress)
         finally:
-            self._busy += working_seconds() - self._since
+            self._busy += working_seconds() - began
+            self._since = None
 
     def _advanced(self, stop: Stop, goal: int | None, on_progress: Progress | None) -> bool:
         while True:
@@ -213,7 +218,7 @@ class BoxSearch:
     def seconds_to_check(self, threads: int) -> float:
         """Seconds that so many threads may need to write down and check the tree of the present pass, or the proven one if that took more visits."""
         visits = max(self._proven_visits, 0 if self._pass is None else self._pass.visits)
-        seconds = self._busy + working_seconds() - self._since
+        seconds = self._busy + (0.0 if self._since is None else working_seconds() - self._since)
         workers = 1 if self.help is None or self.help.crew is None else self.help.crew.workers
         return CHECK_SHARE * visits * seconds / max(1, self.visits) * workers / threads
 

@@ -19,7 +19,7 @@ from .master import Master, Relaxation
 from .offsets import with_best_offset
 from .root import MOST_POINTS, RootCuts
 from .rules import widest_rules
-from .separator import Separator, choose
+from .separator import Separator, Support, choose
 
 Stop = Callable[[], object]
 
@@ -99,7 +99,8 @@ class IISSearch:
         self._least_closed: int | None = (
             None  # bound of a node that was closed though its bound is below the incumbent's loss
         )
-        self._unresolved: list[CoverNode] = []  # leaves whose cover is right though no rule in floats confirms it
+        self.unresolved: list[CoverNode] = []  # leaves whose cover is right though no rule in floats confirms it
+        self._elsewhere: list[CoverNode] = []  # nodes that other workers process
         self._order = 0
         self.nodes = 0
         self.infeasible = False
@@ -112,7 +113,7 @@ class IISSearch:
     @property
     def lower(self) -> int:
         """The least bound of an open or unresolved node, at most the incumbent's loss; proven at any time."""
-        left = [node.bound for _, _, node in self._open] + [node.bound for node in self._unresolved]
+        left = [node.bound for _, _, node in self._open] + [node.bound for node in (*self.unresolved, *self._elsewhere)]
         left += [] if self._least_closed is None else [self._least_closed]
         return min(left if self.best is None else [*left, self.best], default=0)
 
@@ -150,27 +151,79 @@ class IISSearch:
     def advance(self, stop: Stop, on_progress: Callable[[], None] | None = None) -> None:
         """Process open nodes, lowest bound first, until the bound meets the incumbent or `stop()`."""
         while not self.finished:
-            if stop():
+            if stop() or not self.step(stop, on_progress):
                 return
-            _, _, node = self._open[0]
-            settled = self._process(node, stop, on_progress)
-            if on_progress is not None:
-                on_progress()
-            if not settled:
-                return
-            heapq.heappop(self._open)
-            if self._is_closed(node):
-                self._least_closed = min(node.bound, node.bound if self._least_closed is None else self._least_closed)
-                continue
-            if node.point < 0:
-                continue
-            for wrong, right in (((*node.wrong, node.point), node.right), (node.wrong, (*node.right, node.point))):
-                child = CoverNode(wrong, right, self._inherit(node, wrong, right))
-                node.children.append(child)
-                self._order += 1
-                heapq.heappush(self._open, (child.bound, self._order, child))
-        if not self._open and not self._unresolved and self.best is None:
+        self.conclude()
+
+    def conclude(self) -> None:
+        """Nothing is left to search: without a rule, and without doubtful leaves, none is feasible."""
+        if not self._open and not self._elsewhere and not self.unresolved and self.best is None:
             self.infeasible = True
+
+    def step(self, stop: Stop, on_progress: Callable[[], None] | None = None) -> bool:
+        """Process the open node with the lowest bound; False when stopped."""
+        _, _, node = self._open[0]
+        settled = self._process(node, stop, on_progress)
+        if on_progress is not None:
+            on_progress()
+        if not settled:
+            return False
+        heapq.heappop(self._open)
+        if self._is_closed(node):
+            self._least_closed = min(node.bound, node.bound if self._least_closed is None else self._least_closed)
+            return True
+        if node.point < 0:
+            return True
+        for wrong, right in (((*node.wrong, node.point), node.right), (node.wrong, (*node.right, node.point))):
+            child = CoverNode(wrong, right, self._inherit(node, wrong, right))
+            node.children.append(child)
+            self._push(child)
+        return True
+
+    def _push(self, node: CoverNode) -> None:
+        self._order += 1
+        heapq.heappush(self._open, (node.bound, self._order, node))
+
+    # -- nodes that other workers process -----------------------------------------------------------------------------
+
+    def begin_below(
+        self, wrong: tuple[int, ...], right: tuple[int, ...], supports: list[Support], centre: Array
+    ) -> None:
+        """Search below a node alone, from a linear program of these supports."""
+        self.master.add(supports)
+        self.root_cuts.done = True
+        self.centre = centre.copy()
+        self.root = CoverNode(wrong, right, self.leaves.nothing())
+        self._open = [(0, 0, self.root)]
+
+    def opened(self) -> list[CoverNode]:
+        """The nodes that are not processed."""
+        return [node for _, _, node in self._open]
+
+    def hand_out(self) -> CoverNode:
+        """The open node with the lowest bound, which another worker takes over until `take_back` or `put_back`."""
+        node = heapq.heappop(self._open)[2]
+        self._elsewhere.append(node)
+        return node
+
+    def take_back(self, node: CoverNode, opened: list[CoverNode], unresolved: list[CoverNode]) -> None:
+        """The node comes back with what is below it: leaves that are open, leaves that are unresolved, and others, which are closed."""
+        self._elsewhere.remove(node)
+        self.unresolved += unresolved
+        kept, stack = {*opened, *unresolved}, [node]
+        while stack:
+            below = stack.pop()
+            stack += below.children
+            if not below.children and below not in kept and self._is_closed(below):
+                self._least_closed = min(below.bound, below.bound if self._least_closed is None else self._least_closed)
+        for leaf in opened:
+            self._push(leaf)
+
+    def put_back(self) -> None:
+        """Nodes that come back as they were: nobody processes them any more."""
+        for node in self._elsewhere:
+            self._push(node)
+        self._elsewhere = []
 
     def _inherit(self, node: CoverNode, wrong: tuple[int, ...], right: tuple[int, ...]) -> LeafProof:
         """The parent's multipliers hold at a child as well."""
@@ -182,7 +235,7 @@ class IISSearch:
         master = self.master
         self.nodes += 1
         master.fix(np.array(node.wrong, dtype=np.intp), np.array(node.right, dtype=np.intp))
-        is_root = node is self.root
+        is_root = not node.wrong and not node.right
         if is_root and not self.cut_root(stop, on_progress):
             return False
         if self._is_closed(node):
@@ -222,7 +275,7 @@ class IISSearch:
                         continue
                 node.point = self._branching_point(cover, node)
                 if node.point < 0:
-                    self._unresolved.append(node)
+                    self.unresolved.append(node)
                 return True
 
     def cut_root(self, stop: Stop, on_progress: Callable[[], None] | None) -> bool:

@@ -166,7 +166,7 @@ def pivot(inverse: Array, direction: Array, leaving: int) -> None:
                 inverse[k, t] -= d * inverse[leaving, t]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def walk(
     at: Simplex, cost: Array, weight: Array, n_soft: int, threshold: float, max_pivots: int, out: Supports
 ) -> tuple[int, int, float]:

@@ -1,0 +1,93 @@
+"""Branch and cut with several workers: open nodes, lowest bound first, become tasks that bring back the trees below them (`subtrees`).
+
+Every node below the incumbent's cost has to be processed in any order, so that little is done in vain. Each worker has a linear program of
+its own; the supports of the last one near a node are the first ones of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ....arrays import Positions
+from ....protocol.crew import Crew
+from ....protocol.tasks import TaskRecord, TasksUnderWay
+from .subtrees import NodeOrders, NodeStart, Subtree, adopt, grow_subtree
+from .tree import CoverNode, IISSearch
+
+ALONE_NODES = 16
+"""Nodes that the caller processes by itself before it asks others: many trees are done by then."""
+
+LEAST_SECONDS, MOST_SECONDS = 2.0, 20.0
+"""Budgets of tasks in processor seconds: far above the set-up of a linear program, and all that is lost with a worker."""
+
+TASKS_PER_WORKER = 16
+"""A budget is at most this fraction (one in so many) of a worker's seconds so far: the wait for the last task is bounded by it."""
+
+
+class NodesAtOnce:
+    """The tasks of one search."""
+
+    def __init__(self, search: IISSearch, crew: Crew, seconds_left: Callable[[], float]) -> None:
+        self.search, self._seconds_left = search, seconds_left
+        self._tasks: TasksUnderWay[tuple[int, CoverNode]] = TasksUnderWay(crew, crew.share(search.data))
+        self._rows: dict[CoverNode, Positions] = {}  # node -> supports of the last linear program near it
+        self._origin: dict[CoverNode, int] = {}  # node -> the task that brought it back
+        self._seconds = 0.0
+        self._number = 0
+        self.log: list[TaskRecord] = []
+
+    def advance(self, stop: Callable[[], object], on_progress: Callable[[], None] | None) -> None:
+        """Until the bound meets the incumbent or `stop()`."""
+        search, tasks = self.search, self._tasks
+        orders = NodeOrders(search.best)
+        try:
+            while not stop():
+                while tasks.has_room and not search.finished:
+                    self._hand_out(orders)
+                if not len(tasks):
+                    search.conclude()
+                    return
+                for (number, node), found in tasks.answers():
+                    self._take(number, node, found)
+                if search.best is not None and (orders.best is None or search.best < orders.best):
+                    orders.best = search.best
+                if on_progress is not None:
+                    on_progress()
+        finally:
+            orders.stopped = True
+            tasks.recall()
+            for (number, node), found in tasks.answers():
+                self._take(number, node, found)
+            search.put_back()
+
+    def _hand_out(self, orders: NodeOrders) -> None:
+        """Make a task of the open node with the lowest bound."""
+        search, crew = self.search, self._tasks.crew
+        node = search.hand_out()
+        rows = self._rows.pop(node, search.master.rows)
+        supports = [search.master.supports[k] for k in np.union1d(rows, node.proof.supports).tolist()]
+        start = NodeStart(node.wrong, node.right, supports, search.centre, self._number)
+        own = orders if crew.sees_memory else NodeOrders(search.best, self._seconds_left())
+        budget = min(MOST_SECONDS, max(LEAST_SECONDS, self._seconds / (crew.workers * TASKS_PER_WORKER)))
+        self._tasks.submit((self._number, node), grow_subtree, start, budget, own)
+        self._number += 1
+
+    def _take(self, number: int, node: CoverNode, found: Subtree) -> None:
+        """Put what a task found in its place."""
+        search = self.search
+        self.log.append(TaskRecord(0, number, self._origin.pop(node, -1), round(found.cpu, 4), found.nodes))
+        self._seconds += found.cpu
+        search.nodes += found.nodes
+        search.centre = found.centre
+        if found.W is not None:
+            search.offer(found.W)
+        rows = adopt(found, node, search)
+        # The caller's own node stands for the root of the subtree.
+        opened, unresolved = (
+            [node if leaf is found.root else leaf for leaf in leaves] for leaves in (found.opened, found.unresolved)
+        )
+        search.take_back(node, opened, unresolved)
+        for leaf in opened:
+            self._rows[leaf], self._origin[leaf] = rows, number

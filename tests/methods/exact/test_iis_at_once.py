@@ -1,0 +1,93 @@
+"""Branch and cut by several workers: the same answer as by one thread, with an accepted certificate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+
+import mipclass
+from mipclass import models
+from mipclass.methods.exact import provers
+from mipclass.methods.exact.iis import at_once, root, tree
+from mipclass.protocol.result import Status
+from tests.truth.zero_one import KINDS, least_loss, tiny_instance
+
+
+@pytest.fixture
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks of one node, from the second node on, in trees that are large since nodes are hardly cut."""
+    monkeypatch.setattr(root, "MOST_POINTS", 0)
+    monkeypatch.setattr(tree, "PATIENCE", 1)
+    monkeypatch.setattr(tree, "LARGE_PATIENCE", 1)
+    monkeypatch.setattr(tree, "CUTS_PER_ROUND", 10)
+    monkeypatch.setattr(provers, "ALONE_NODES", 1)
+    monkeypatch.setattr(at_once, "LEAST_SECONDS", 0.0)
+
+
+def clouds(seed: int, n: int = 40, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Classes that overlap so much that the root does not close the tree."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X[:, 0] + 3.0 * rng.normal(size=n) > 0, 1, -1)
+
+
+def same(problem: Any, threads: int) -> Any:
+    """The answer of several threads, which is that of one thread."""
+    one, several = (mipclass.solve(problem, "iis", threads=count) for count in (1, threads))
+    assert one.status == several.status
+    assert one.certified
+    assert several.certified
+    assert (one.objective, one.bound) == (several.objective, several.bound)
+    return several
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_every_number_of_threads_proves_the_same(small_tasks, threads):
+    count = 0
+    for seed in (2, 3):
+        X, y = clouds(seed, 50)
+        count += len(same(models.zero_one(X, y), threads).extra.get("tasks", ()))
+    assert count > 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_find_the_least_loss_of_enumeration(small_tasks, kind):
+    for seed in range(2):
+        X, y, weights = tiny_instance(seed, kind, (2, 3), (9, 12))
+        problem = models.Model(X, y, minimize=models.ZeroOne(), sample_weight=weights)
+        assert same(problem, 2).objective == least_loss(X, y, weights)
+
+
+@pytest.mark.parametrize("margin", [0, 1])
+def test_limits_rows_and_margins_are_kept_by_threads(small_tasks, margin):
+    X, y = clouds(5, 24, 3)
+    wanted = [models.FalsePositiveRate(0.2), models.Monotone({0: 1})]
+    same(models.Model(X, y, minimize=models.ZeroOne(margin=margin), subject_to=wanted), 2)
+
+
+def test_a_problem_without_rules_is_infeasible_with_threads_too(small_tasks):
+    X, y = clouds(0, 24, 3)
+    wanted = [models.FalsePositiveRate(0.05), models.FalseNegativeRate(0.05)]
+    found = same(models.Model(X, y, minimize=models.ZeroOne(), subject_to=wanted), 2)
+    assert found.status is Status.INFEASIBLE
+
+
+def test_processes_prove_the_same(small_tasks):
+    X, y = clouds(2, 50)
+    alone = mipclass.solve(models.zero_one(X, y), "iis")
+    with joblib.parallel_config("loky", n_jobs=2):
+        result = mipclass.solve(models.zero_one(X, y), "iis")
+    assert result.certified
+    assert (result.objective, result.bound) == (alone.objective, alone.bound)
+    assert len(result.extra["tasks"]) > 2
+
+
+def test_limits_end_threads_and_keep_a_proven_bound():
+    X, y = clouds(0, 150, 12)
+    result = mipclass.solve(models.zero_one(X, y), "iis", threads=2, time_limit=5.0)
+    assert result.status is Status.TIME_LIMIT
+    assert result.bound is not None
+    assert 0 < result.bound < result.objective
