@@ -114,11 +114,7 @@ class BoxSearch:
         self._history: list[tuple[int, int]] = []  # (target, number of nodes) of the passes so far
         self._began = working_seconds()
         self._busy = 0.0  # seconds of earlier calls of `advance`
-<<<<<<< HEAD
-        self._since = self._began  # when the present one began
-=======
         self._since: float | None = None  # when the present one began, if there is one
->>>>>>> 74ea3ad2 (iis: open nodes are tasks for threads, loky and Dask)
         self._proven_visits = 0  # of the pass that proved `lower`
         self._pass: _Pass | PiecePass | None = None
         self._saver: Saver | None = None
