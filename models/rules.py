@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -125,6 +125,8 @@ class Kernel(Rule):
     (F F' = the kernel matrix), so that L2() is c'Kc and every loss that needs an affine score applies.
     """
 
+    scores_are_costly: ClassVar[bool] = True
+
     kernel: str | Callable[[Any, Any], Any] = "rbf"
     gamma: float | None = None
     degree: int = 3
@@ -226,7 +228,7 @@ class Kernel(Rule):
         return out
 
     def squared_norm(self, model: Model, values: Mapping[str, Any]) -> float:
-        return float(np.asarray(values["c"]) @ self.scores(values, model.X))
+        return float(np.asarray(values["c"]) @ model.scores(values))
 
     def formula(self) -> str:
         return f"sum_j c_j k(x_j, x) with the {self._name()} kernel" + (f" + {self.offset:g}" if self.offset else "")

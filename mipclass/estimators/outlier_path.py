@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from .base import BinaryClassifier, as_part_of, limited
 from .proving import Provable
 from .splits import row_hashes, split
 
+KERNEL_ENTRIES = 4_000_000  # of a kernel matrix between new and training points that are held at once: 32 MB
 MOST_DENSE_ENTRIES = 500_000_000  # 4 GB; the path works on dense rows or on the kernel matrix
 SAME_ERRORS = 1e-12  # sums of weighted errors that differ by no more are equal but for rounding
 BELOW_ALL_MARGINS = -1e300  # a finite cut-off that no margin reaches, for the plain SVM at the start of an s path
@@ -228,10 +229,22 @@ class OutlierPathSVC(Provable, BinaryClassifier):
             W = path.coefficients(self._augmented(X[rows]))
             errors = errors_along(W, self._augmented(X[held]), positive, weights[held])
         else:
-            K = X[np.ix_(held, rows)] if self.kernel == "precomputed" else self._rule().gram(X[held], X[rows])
-            K = K + (1.0 if self.kernel == "precomputed" and self.fit_intercept else 0.0)
-            errors = path.errors(K, np.where(positive, 1.0, -1.0), weights[held]) * weights[held].sum()
+            errors = np.zeros(len(path))
+            for block in _blocks(len(held), len(rows)):
+                K, sides, weight = (
+                    self._gram(X, held[block], rows),
+                    np.where(positive[block], 1.0, -1.0),
+                    weights[held[block]],
+                )
+                if weight.any():
+                    errors += path.errors(K, sides, weight) * weight.sum()
         return path.values, errors
+
+    def _gram(self, X: Any, new: Positions, rows: Positions) -> Array:
+        """The kernel between some rows of X and others, with 1 added for a penalised offset."""
+        if self.kernel == "precomputed":
+            return np.asarray(X[np.ix_(new, rows)] + (1.0 if self.fit_intercept else 0.0))
+        return self._rule().gram(X[new], X[rows])
 
     # ---- fitting -----------------------------------------------------------------------------------------------
 
@@ -341,12 +354,21 @@ class OutlierPathSVC(Provable, BinaryClassifier):
         X = _dense(X)
         if self.kernel == "precomputed":
             return np.asarray((X[:, self.support_] + (1.0 if self.fit_intercept else 0.0)) @ self.dual_coef_[0])
-        return np.asarray(self._rule().gram(X, self._support_points) @ self.dual_coef_[0])
+        rule, support, scores = self._rule(), self._support_points, np.empty(len(X))
+        for block in _blocks(len(X), len(support)):
+            scores[block] = rule.gram(X[block], support) @ self.dual_coef_[0]
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _blocks(count: int, columns: int) -> Iterator[slice]:
+    """Consecutive parts of `count` rows of a kernel matrix with so many columns, of at most KERNEL_ENTRIES each."""
+    size = max(1, KERNEL_ENTRIES // max(1, columns))
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 def _dense(X: Any) -> Array:

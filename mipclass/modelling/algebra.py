@@ -39,6 +39,9 @@ ROWS_SHOWN = 3
 class Rule(ABC):
     """The form of a classifier's score. `scores(values, X) > 0` predicts the positive class."""
 
+    scores_are_costly: ClassVar[bool] = False
+    """A model remembers its training points' last scores, which cost as much as a kernel matrix."""
+
     @abstractmethod
     def variables(self, data: Data) -> dict[str, Affine]:
         """The rule's variables by name, e.g. {"w": ..., "b": ...}, for use in a user's own constraints."""

@@ -119,6 +119,9 @@ class Model:
         self.constraints = constraints
         self._points: Points | None = None
         self._declared: tuple[Declaration, Program] | None = None
+        self._scored: tuple[Values, Array] | None = (
+            None  # values of a rule with costly scores, and the training points' scores
+        )
 
     def _check_scale(self, constraints: tuple[Constraint, ...]) -> None:
         """A scale-free loss fixes the rule only up to a factor, so no other part may depend on that factor."""
@@ -301,7 +304,16 @@ class Model:
 
     def scores(self, values: Mapping[str, Any], X: Any = None) -> Array:
         """The rule's scores of the points X, by default of the training points."""
-        return self.rule.scores(values, self.X if X is None else X)
+        if X is not None:
+            return self.rule.scores(values, X)
+        others = {name: value for name, value in values.items() if value is not self.X}
+        if not self.rule.scores_are_costly or any(sp.issparse(value) for value in others.values()):
+            return self.rule.scores(values, self.X)
+        given = {name: np.asarray(value) for name, value in others.items()}
+        if self._scored is None or not _are_equal(self._scored[0], given):
+            copies = {name: value.copy() for name, value in given.items()}
+            self._scored = copies, self.rule.scores(values, self.X)
+        return self._scored[1].copy()
 
     def margins(self, values: Mapping[str, Any]) -> Array:
         """y_i times the score of each training point."""
@@ -361,3 +373,8 @@ if TYPE_CHECKING:
     def _as_problem(model: Model) -> Problem:
         """Type checkers compare every signature of Model with the protocol here."""
         return model
+
+
+def _are_equal(known: Values, given: Values) -> bool:
+    """Whether two sets of values are the same."""
+    return known.keys() == given.keys() and all(np.array_equal(known[name], given[name]) for name in known)

@@ -22,10 +22,10 @@ from ...protocol.options import Option, Options, number, one_of
 from ...protocol.result import Outcome, Status
 from ...protocol.run import Run
 from ..base import Method, Refusal
-from .dual_descent import converge, descent_on
 from .form import RobustForm, match_robust
 from .kernels.dual_coordinate import MultiplierBounds
 from .solution_path import Parameter
+from .svm.dual_descent import converge, descent_on
 
 CANDIDATES = 5  # values of the parameter
 TOLERANCE = 1e-4  # largest projected gradient of a convex solve

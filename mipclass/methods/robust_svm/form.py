@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...arrays import Array, Mask
+from ...arrays import Array, Index, Mask
 from ...errors import InvalidInputError
 from ...modelling.algebra import Rule
 from ...modelling.model import Model
@@ -17,9 +17,16 @@ from ...models.ramp import Ramp
 from ...models.rules import Kernel, Linear
 from ...protocol.result import Values
 from ..base import Refusal
+from .kernel_rows import KernelRows
 from .kernels.operators import RIDGE, Operator, SignedGram, SignedRows
 
 KERNEL_BYTES = 8 << 30  # largest kernel matrix that is formed; it is held once, in full
+EVALUATED = (
+    "rbf",
+    "poly",
+    "linear",
+)  # kernels of which single rows can be computed; others give the whole matrix, which is checked
+DIAGONAL_BLOCK = 500  # points whose part of the kernel matrix is formed to read its diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +50,36 @@ class SignedPoints:
         """Q with a ridge where every part of it has to be factored: for the homotopy. A kernel matrix is formed anew."""
         return SignedGram.of(self._gram(), RIDGE) if isinstance(self.model.rule, Kernel) else self.rows
 
+    def within(self, memory: int) -> Operator | KernelRows:
+        """Q for the homotopy: a kernel whose matrix would take more than `memory` bytes is evaluated as needed, with a cache of so much."""
+        rule = self.model.rule
+        if not isinstance(rule, Kernel) or rule.kernel not in EVALUATED or 8 * self.model.points.n**2 <= memory:
+            return self.factorable
+        return self._kernel_rows(rule, memory)
+
+    def _kernel_rows(self, rule: Kernel, memory: int) -> KernelRows:
+        """Q as rows that are computed when they are needed."""
+        X, y, first = self.model.X, self.y, self.model.points.first
+        points = X[first]
+
+        def rows_of(index: Index) -> Array:
+            K = rule.gram(points[index], points)
+            K *= y[index, None]
+            K *= y
+            return K
+
+        def part_of(index: Index) -> Array:
+            if 8 * len(index) ** 2 > KERNEL_BYTES:
+                raise _too_large(len(index))
+            Q = rule.training_gram(X, first[index])
+            Q *= y[index, None]
+            Q *= y[index]
+            return Q
+
+        blocks = np.array_split(np.arange(len(y)), max(1, len(y) // DIAGONAL_BLOCK))
+        diagonal = np.concatenate([np.diagonal(rule.gram(points[block], points[block])) for block in blocks])
+        return KernelRows.of(rows_of, part_of, diagonal, memory)
+
     @cached_property
     def rows(self) -> SignedRows:
         """The rows y_i x_i of a linear rule, with a constant column for a penalised offset."""
@@ -57,14 +94,19 @@ class SignedPoints:
         model, n = self.model, self.model.points.n
         assert isinstance(model.rule, Kernel)
         if 8 * n**2 > KERNEL_BYTES:
-            raise InvalidInputError(
-                f"the kernel matrix of {n} points takes {8e-9 * n**2:.0f} GB; the limit is {KERNEL_BYTES >> 30} GB. "
-                "Use a linear rule on explicit features (e.g. sklearn's Nystroem) or fewer points."
-            )
+            raise _too_large(n)
         Q = model.rule.training_gram(model.X, model.points.first)
         Q *= self.y[:, None]
         Q *= self.y
         return Q
+
+
+def _too_large(n: int) -> InvalidInputError:
+    """The error for a kernel matrix beyond the limit."""
+    return InvalidInputError(
+        f"the kernel matrix of {n} points takes {8e-9 * n**2:.0f} GB; the limit is {KERNEL_BYTES >> 30} GB. "
+        "Use a linear rule on explicit features (e.g. sklearn's Nystroem), a smaller C or fewer points."
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,15 +19,21 @@ from ..base import Method, Refusal
 from .conditional_qp import by_backend
 from .form import RobustForm, match_robust
 from .jumps import DSolver, by_homotopy, by_primal_dual, leave_cut_off
-from .kernels.operators import SignedRows
+from .kernel_rows import KernelRows
+from .kernels.operators import Operator, SignedRows
 from .kernels.partition import LEFT, OUT, RIGHT, States
-from .local_optimality import SOLVED, local_optimality, violations
+from .local_optimality import SOLVED, TOLERANCE, LocalOptimality, local_optimality, violations
 from .solution_path import OutlierPath, Parameter
 from .state import OutlierState, PathCutError, PathStalledError
 from .steps import Memory, difference
-from .svm_start import solve_svm
+from .svm.sifting import sift_svm
+from .svm.start import solve_svm
 from .tracer import Tracer
+from .working_set import CheckedSets
 
+OWN_STEPS = ("auto", "homotopy", "primal-dual")  # values of the option d_step that name no backend
+MEGABYTE = 1_000_000  # bytes
+KERNEL_MB = 500  # MB of a kernel matrix, or of its rows, that are held by default: 7,900 points are stored in full
 ATTEMPTS = 3  # traces of a path that stalls, each with other random shifts of the levels
 # Largest violation of the optimality conditions, recomputed from the data and relative to 1 + sum_j |Q_ij alpha_j|, at which
 # the claim is "local".
@@ -73,6 +80,11 @@ class OutlierPathMethod(Method[RobustForm]):
             "most breakpoints to store, the first and the last among them; None: all",
             optional(number(2, integer=True)),
         ),
+        "kernel_memory": Option(
+            KERNEL_MB,
+            "MB up to which a kernel matrix is stored; beyond, rows are computed as needed and so many MB of them kept",
+            number(1),
+        ),
     }
 
     def match(self, problem: Problem) -> RobustForm | Refusal:
@@ -82,14 +94,15 @@ class OutlierPathMethod(Method[RobustForm]):
     def solve(self, form: RobustForm, run: Run) -> Outcome:
         """Follow the path to the values asked for, and check its end from the data."""
         most = run.options["breakpoints"]
-        path, status = follow_path(form, run, run.options["path"], run.options["d_step"], most=most)
+        memory = int(MEGABYTE * run.options["kernel_memory"])
+        path, status = follow_path(form, run, run.options["path"], run.options["d_step"], most=most, memory=memory)
         if most:
             path.thin(most)
         alpha = path.alpha(-1)
         values = form.values(alpha)
         # At theta = 1 the loss treats all points alike.
         outliers = form.of_all_points(path.outliers(-1) & (form.theta < 1.0))
-        check = _check_of_end(form, path, values, run) if path.complete else None
+        check = _check_of_end(form, path, values, run, memory) if path.complete else None
         if check is None and status is None:
             status = run.stop()
         _warn_of_scale(status, 0.0 if check is None else check.blur)
@@ -123,25 +136,43 @@ class EndCheck(NamedTuple):
     holds: bool
 
 
-def _check_of_end(form: RobustForm, path: OutlierPath, values: Values, run: Run) -> EndCheck | None:
+def _check_of_end(form: RobustForm, path: OutlierPath, values: Values, run: Run, memory: int) -> EndCheck | None:
     """The optimality conditions recomputed from the data; None when the run has to stop first."""
-    model, operator, C, theta, s = form.model, form.points.factorable, form.C, form.theta, form.s
+    model, operator, C, theta, s = form.model, form.points.within(memory), form.C, form.theta, form.s
     alpha, svm = path.alpha(-1), path.alpha(0)
     margins = model.margins(values)[model.points.first]
-    violation = _relative_violation(form, alpha, margins, run)
+    violation = _relative_violation(form, operator, alpha, margins, run)
     if violation is None:
         return None
-    absolute = local_optimality(alpha, margins, C, theta, s, rows=operator.matrix)
+    if isinstance(operator, KernelRows):
+        absolute = _optimality_by_rows(operator, alpha, margins, form)
+    else:
+        absolute = local_optimality(alpha, margins, C, theta, s, rows=operator.matrix)
     blur = max(absolute.violation, local_optimality(svm, operator.margins(svm), C, 1.0, 0.0).violation)
     return EndCheck(violation, blur, violation <= CLAIMED and blur <= BLURRED and absolute.tie_violation <= SOLVED)
 
 
-def _relative_violation(form: RobustForm, alpha: Array, margins: Array, run: Run) -> float | None:
+def _optimality_by_rows(operator: KernelRows, alpha: Array, margins: Array, form: RobustForm) -> LocalOptimality:
+    """`local_optimality` where Q is not stored: ties are decided on the points at a level alone, which are all that they depend on."""
+    C, theta, s = form.C, form.theta, form.s
+    found = local_optimality(alpha, margins, C, theta, s)
+    if len(found.ties) == 0:
+        return found
+    names = np.union1d(found.ties, np.flatnonzero(np.abs(margins - 1.0) <= TOLERANCE)).astype(np.int64)
+    at_levels = local_optimality(
+        alpha[names], margins[names], C[names], theta, s, rows=operator.restrict(names).matrix
+    )  # fmt: skip
+    return replace(found, tie_violation=at_levels.tie_violation)
+
+
+def _relative_violation(
+    form: RobustForm, operator: Operator | KernelRows, alpha: Array, margins: Array, run: Run
+) -> float | None:
     """The largest violation relative to 1 + sum_j |Q_ij alpha_j|; None when the run has to stop first.
 
     Such a sum costs O(n d), and only points whose violation relative to 1 is larger than the largest found so far need it.
     """
-    operator, C, theta, s = form.points.factorable, form.C, form.theta, form.s
+    C, theta, s = form.C, form.theta, form.s
     each = violations(alpha, margins, C, theta, s, np.ones(len(alpha)))
     order, worst = np.argsort(-each), 0.0
     for start in range(0, len(order), SUMS_AT_ONCE):
@@ -179,31 +210,44 @@ def follow_path(
     *,
     start: Array | None = None,
     most: int | None = None,
+    memory: int = KERNEL_MB * MEGABYTE,
 ) -> tuple[OutlierPath, Status | None]:
     """The path from the SVM to (theta, s) of `form`; the status says why it stopped early, or is None.
 
-    `most`: breakpoints to which the path is thinned whenever it has twice as many, or None.
+    `most`: breakpoints to which the path is thinned whenever it has twice as many, or None. `memory`: bytes of a kernel matrix that
+    may be stored; a backend for the QPs takes the whole matrix.
     `start`: multipliers near those of the SVM, such as breakpoint 0 of the path in the other parameter, if known. A path that
     stalls is traced anew with other random shifts of the levels.
     """
-    path, status = _trace(form, run, OutlierPath(parameter, form.y, form.C, most=most), d_step, start, run.seed)
+    operator = form.points.within(memory) if d_step in OWN_STEPS else form.points.factorable
+    path = OutlierPath(parameter, form.y, form.C, most=most)
+    path, status = _trace(form, operator, run, path, d_step, start, run.seed)
     for attempt in range(1, ATTEMPTS):
         if status is not Status.NUMERICAL_ERROR:
             break
         path = OutlierPath(parameter, form.y, form.C, most=most)
-        path, status = _trace(form, run, path, d_step, None, run.seed + attempt)
+        path, status = _trace(form, operator, run, path, d_step, None, run.seed + attempt)
     return path, status
 
 
 def _trace(
-    form: RobustForm, run: Run, path: OutlierPath, d_step: str, start: Array | None, seed: int
+    form: RobustForm,
+    operator: Operator | KernelRows,
+    run: Run,
+    path: OutlierPath,
+    d_step: str,
+    start: Array | None,
+    seed: int,
 ) -> tuple[OutlierPath, Status | None]:
     """One attempt of `follow_path`, with random shifts of the levels from `seed`."""
-    state = OutlierState.at_zero(form.points.factorable, form.C, seed=seed, stop=run.stop)
+    state = OutlierState.at_zero(operator, form.C, seed=seed, stop=run.stop)
     change_sides, restrict = _d_solver(d_step, state, run)
     parameter = path.parameter
     try:
-        status = solve_svm(state, run, start)
+        if isinstance(operator, KernelRows):
+            status = sift_svm(state, operator, run, start)
+        else:
+            status = solve_svm(state, run, start)
     except PathStalledError:
         status = Status.NUMERICAL_ERROR
     if status is not None:
@@ -224,6 +268,8 @@ def _trace(
             _add(path, state, "end")
     else:
         status = Tracer(state, path, run, change_sides, restrict=restrict).trace(until)
+    if isinstance(operator, KernelRows):
+        return path, status or _leave_cut_off_by_rows(path, state, run, change_sides)
     return path, status or _leave_cut_off(path, state, run, change_sides)
 
 
@@ -263,9 +309,30 @@ def _leave_cut_off(path: OutlierPath, state: OutlierState, run: Run, change_side
     return None
 
 
+def _leave_cut_off_by_rows(path: OutlierPath, state: OutlierState, run: Run, change_sides: DSolver) -> Status | None:
+    """`_leave_cut_off` on working sets, where Q is not stored."""
+    sets = CheckedSets(state, path)
+    while state.theta < 1.0:
+        batch = sets.next()
+        try:
+            who = leave_cut_off(batch.part, change_sides)
+        except PathCutError:
+            return run.stop()
+        if who < 0:
+            break
+        path.note = ""
+        batch.record("jump", who)
+        batch.checkpoint()
+        sets.take(batch)
+        status = run.stop()
+        if status is not None:
+            return status
+    return None
+
+
 def _d_solver(d_step: str, state: OutlierState, run: Run) -> tuple[DSolver, bool]:
     """The D-step and whether the path may be followed on a working set."""
-    if d_step not in ("auto", "homotopy", "primal-dual"):
+    if d_step not in OWN_STEPS:
         return by_backend(d_step, run), False
     if d_step == "homotopy" or isinstance(state.operator, SignedRows):
         return by_homotopy, True

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...arrays import Array, Index, Mask
 from .few_points import follow_few
+from .kernel_rows import KernelRows
 from .kernels import legs
 from .kernels.active_set import ActiveSet
 from .kernels.homotopy import follow
@@ -77,7 +78,7 @@ class OutlierState:
     stop : asked between two calls of the kernel; anything but None ends the leg with PathCutError.
     """
 
-    operator: Operator
+    operator: Operator | KernelRows
     C: Array
     shift: Array
     a: Array
@@ -104,7 +105,7 @@ class OutlierState:
 
     @classmethod
     def at_zero(
-        cls, operator: Operator, C: Array, *, seed: int = 0, stop: Callable[[], object] = never
+        cls, operator: Operator | KernelRows, C: Array, *, seed: int = 0, stop: Callable[[], object] = never
     ) -> OutlierState:
         """The state with a = 0, theta = 1 and no cut-off."""
         n = len(C)

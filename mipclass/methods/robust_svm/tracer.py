@@ -70,6 +70,7 @@ class Tracer:
                 self.sets.widen()
             finished = self.sets.take(batch) and finished
             here, events = (batch.part.theta, batch.part.s), self.state.events
+            del batch  # its matrix goes before the next one is made
             self.run.report(
                 objective=self.path.last_objective,
                 iterations=events,

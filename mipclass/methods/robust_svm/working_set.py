@@ -8,24 +8,25 @@ larger set. So every breakpoint that is kept satisfies the conditions for all po
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, Index
 from .batches import Batch
 from .jumps import ROOM
 from .kernels import path_objective
 from .kernels.jump_run import CutOff, JumpHistory, follow_jumps
-from .kernels.operators import PathChanges, SignedGram
+from .kernels.operators import PathChanges, SignedGram, SignedRows
 from .kernels.partition import LEFT, OUT, RIGHT
 from .solution_path import OutlierPath
-from .state import OutlierState
+from .state import NO_POINTS, OutlierState
 from .steps import Steps
 
 SMALLEST = 256  # points of a working set besides those that its size adds; fewer cost more than they save
 FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 4, 64  # jumps that a batch may make
 EVENTS_PER_JUMP = 4  # changes of state that a batch along theta may make, per jump
+WIDER, NARROWER = 1.25, 0.97  # factors of the slack after a batch most of whose breakpoints, or none, had to be dropped
 LARGEST_SLACK = 1e6  # factor of the working set's size, beyond which it contains all points anyhow
 WHOLE = 0.6  # a working set of more than this share of the points gains nothing: all are taken
 # Multiplications between two questions whether to stop. A jump takes this many times k^2 with k active points, for changes of the
@@ -37,12 +38,12 @@ AT_LEVEL = 1e-7  # points this near to a level are all in the working set: a ste
 class CheckedBatch(Batch):
     """A batch on the points near a level, whose breakpoints are checked afterwards for all points."""
 
-    def __init__(self, full: OutlierState, size: int, jumps: int, next_out: int = 0) -> None:
-        """Take `size` points into the working set, among them the `next_out` inliers nearest to the cut-off."""
+    def __init__(self, full: OutlierState, size: int, jumps: int, next_out: int = 0, wanted: Index = NO_POINTS) -> None:
+        """Take `size` points into the working set, among them the `next_out` inliers nearest to the cut-off and those `wanted`."""
         self.full = full
         n = len(full.a)
         gap = distance_to_level(full)
-        gap[full.A] = -1.0
+        gap[full.A] = gap[wanted] = -1.0
         if 0 < next_out < size < n:
             margins = np.where(full.state == LEFT, full.m, np.inf)
             gap[np.argpartition(margins, next_out)[:next_out]] = -1.0
@@ -53,6 +54,8 @@ class CheckedBatch(Batch):
         super().__init__(full.restrict(self.names))
         self.is_whole = len(self.names) == n
         self.jumps, self.budget = jumps, EVENTS_PER_JUMP * jumps
+        #: the points outside that crossed a level at the first breakpoint that does not hold, once the batch is committed
+        self.crossed = NO_POINTS
         self.outside = np.ones(n, dtype=bool)
         self.outside[self.names] = False
         left = self.outside & (full.state == LEFT)
@@ -106,6 +109,8 @@ class CheckedBatch(Batch):
         else:
             margins = margins_after(self.full, steps)
         good = made if self.is_whole else self._good_rows(steps, margins)
+        if good < made:
+            self.crossed = self._crossed(float(steps.s[good]), margins[good])
         while last.steps > good:
             self.checkpoints.pop()
             last = self.checkpoints[-1]
@@ -129,6 +134,12 @@ class CheckedBatch(Batch):
         wrong |= (margins[:, out] > q).any(axis=1)
         return int(np.argmax(wrong)) if wrong.any() else len(steps)
 
+    def _crossed(self, q: float, m: Array) -> Index:
+        """The points outside whose margins m violate the level of their state, with the cut-off at q."""
+        state, p = self.full.state, self.full.p
+        right, left = (state == RIGHT) & (m < p), (state == LEFT) & ((m > p) | (m < q))
+        return np.flatnonzero(self.outside & (right | left | ((state == OUT) & (m > q))))
+
     def _adopt(self, margins: Array) -> None:
         """Move the full state to the last checkpoint that is left; `margins` are those of the points outside."""
         self._restore(self.checkpoints[-1])
@@ -140,6 +151,7 @@ class CheckedSets:
     """Chooses the working sets of a kernel's path.
 
     jumps : that the next batch may make.     slack : factor of the working set's size; both adapt.
+    wanted : points that crossed a level while they were outside the last working set, which the next one contains.
     restrict : whether the path may be followed on a working set.
     """
 
@@ -148,23 +160,25 @@ class CheckedSets:
     restrict: bool = True
     jumps: int = FIRST_BATCH
     slack: float = 1.0
+    wanted: Index = field(default_factory=NO_POINTS.copy)
 
     def next(self) -> CheckedBatch:
         """A batch on the next working set."""
-        return CheckedBatch(self.state, self._size(), self.jumps, 2 * self.jumps if self.path.parameter == "s" else 0)
+        next_out = 2 * self.jumps if self.path.parameter == "s" else 0
+        return CheckedBatch(self.state, self._size(), self.jumps, next_out, self.wanted)
 
     def take(self, batch: Batch) -> bool:
         """Add the breakpoints of a batch that hold for all points to the path; whether all of them do."""
         assert isinstance(batch, CheckedBatch)
         dropped = batch.commit(self.path)
+        self.wanted = batch.crossed if batch.progressed else np.union1d(self.wanted, batch.crossed)
         if not dropped:
             self.jumps = min(self.jumps + max(1, self.jumps // 4), LARGEST_BATCH)
+            self.slack = max(1.0, NARROWER * self.slack)
         elif self.jumps > SMALLEST_BATCH:
             self.jumps = max(SMALLEST_BATCH, self.jumps // 2)
-        else:
-            self.slack = min(1.25 * self.slack, LARGEST_SLACK)
-        if 2 * dropped > batch.made:  # most of the work was in vain: more points at once rather than fewer breakpoints
-            self.slack = min(2.0 * self.slack, LARGEST_SLACK)
+        if 2 * dropped > batch.made:  # most of the work was in vain
+            self.slack = min(WIDER * self.slack, LARGEST_SLACK)
         return dropped == 0
 
     def widen(self) -> None:
@@ -195,7 +209,7 @@ def margins_after(full: OutlierState, steps: Steps) -> Array:
     rest, outlier = steps.changes_of_rest(len(full.C)), steps.changes_of_outliers(full.C)
     far = np.flatnonzero(full.outliers)
     changes = PathChanges(rest, outlier, theta, theta - full.theta, far, full.C[far])
-    assert isinstance(full.operator, SignedGram)
+    assert not isinstance(full.operator, SignedRows)
     return full.operator.margins_along(full.m, changes)
 
 

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from mipclass import models
 from mipclass.methods.robust_svm.outlier_path import follow_path
-from mipclass.methods.robust_svm.svm_interior import interior_point
+from mipclass.methods.robust_svm.svm.interior import interior_point
 from mipclass.protocol.run import Run
 from tests.truth.outlier_path import form_of
 

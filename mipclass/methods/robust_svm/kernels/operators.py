@@ -46,6 +46,22 @@ class PathChanges(NamedTuple):
     weights: Array
 
 
+def coefficients_along(changes: PathChanges) -> tuple[Index, Array]:
+    """The points whose multipliers change, and (steps, points) how much they have changed in all at each breakpoint."""
+    rest, outlier = changes.rest, changes.outlier
+    used = np.unique(np.concatenate([rest.indices, outlier.indices])).astype(np.int64)
+    turned = np.cumsum(outlier[:, used].toarray(), axis=0)
+    return used, np.cumsum(rest[:, used].toarray(), axis=0) + changes.theta * turned
+
+
+def ridge_of(diagonal: Array, ridge: float) -> Array:
+    """What a ridge relative to Q_ii adds to the diagonal.
+
+    A point at the origin has the margin 0 for every rule: it gets the scale of the largest point.
+    """
+    return ridge * np.where(diagonal > 0, diagonal, max(float(diagonal.max(initial=0.0)), 1.0))
+
+
 class SignedRows(NamedTuple):
     """Q = Z Z' for a linear rule.
 
@@ -167,16 +183,15 @@ class SignedGram(NamedTuple):
     def of(cls, Q: Array, ridge: float = 0.0) -> SignedGram:
         """The operator of Q, which is taken over and gets the ridge, given relative to Q_ii, on its diagonal."""
         diagonal = np.diagonal(Q).copy()
-        # A point at the origin has the margin 0 for every rule: it gets the scale of the largest point.
-        scale = np.where(diagonal > 0, diagonal, max(float(diagonal.max(initial=0.0)), 1.0))
-        added = ridge * scale
+        added = ridge_of(diagonal, ridge)
         if ridge:
             points = np.arange(len(Q))
             Q[points, points] += added
-        return cls._build(Q, diagonal + added, added)
+        return cls.with_ridge(Q, diagonal + added, added)
 
     @classmethod
-    def _build(cls, Q: Array, diagonal: Array, ridge: Array) -> SignedGram:
+    def with_ridge(cls, Q: Array, diagonal: Array, ridge: Array) -> SignedGram:
+        """The operator of Q, which has this ridge and this diagonal already."""
         root = np.sqrt(diagonal)
         return cls(Q, np.empty(0, dtype=np.int64), diagonal, root, float(root.max(initial=0.0)), ridge)
 
@@ -199,7 +214,7 @@ class SignedGram(NamedTuple):
         """The operator of the points `names` alone, which are in ascending order; that of all points is this one."""
         if len(names) == len(self.diagonal):
             return self
-        return self._build(square_part(self.matrix, names), self.diagonal[names], self.ridge[names])
+        return self.with_ridge(square_part(self.matrix, names), self.diagonal[names], self.ridge[names])
 
     def drive(self, index: Index, values: Array) -> Array:
         """Qv for v given by its entries."""
@@ -230,15 +245,11 @@ class SignedGram(NamedTuple):
 
     def margins_along(self, m: Array, changes: PathChanges) -> Array:
         """(steps, n) margins after each of the changes that follow a solution with the margins m."""
-        rest, outlier, theta, moved, far, weights = changes
-        used = np.unique(np.concatenate([rest.indices, outlier.indices]))
-        coefficients = np.cumsum(rest[:, used].toarray(), axis=0) + theta * np.cumsum(
-            outlier[:, used].toarray(), axis=0
-        )
+        used, coefficients = coefficients_along(changes)
         margins = coefficients @ self.matrix[used]
         margins += m
-        if moved.any():
-            margins += moved * self.product(far, weights)
+        if changes.moved.any():
+            margins += changes.moved * self.product(changes.far, changes.weights)
         return np.asarray(margins)
 
     def dense(self) -> Array:
@@ -256,13 +267,22 @@ class SignedGram(NamedTuple):
 
     def take_out(self, active_set: ActiveSet, j: int) -> None:
         """Take point j out of the active set."""
+        self.leave_factor(active_set, j)
+
+    @staticmethod
+    def leave_factor(active_set: ActiveSet, j: int) -> None:
+        """Take point j out of the active set, for which Q is not needed."""
         leave(active_set, np.array([j]), np.empty((1, len(active_set.U))))
 
     def factorise(self, active_set: ActiveSet, index: Index) -> None:
         """Make `index` the active set, from scratch."""
+        self.factorise_block(active_set, index, square_part(self.matrix, index))
+
+    @staticmethod
+    def factorise_block(active_set: ActiveSet, index: Index, block: Array) -> None:
+        """Make `index`, whose part of Q is `block`, the active set."""
         active_set.clear()
         k, U = len(index), active_set.U
-        block = square_part(self.matrix, index)
         try:
             U[:k, :k] = cholesky(block, lower=False, check_finite=False)
         except np.linalg.LinAlgError:  # numerically dependent points: the update raises their pivots to the floor

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ...arrays import Array
+from ....arrays import Array
 
 LARGEST_D = 1000  # features up to which a step, which costs n d^2, is worth taking
 STEPS = 60  # most steps; some twenty are usual

@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...arrays import Array
-from ...numeric.random import random_state
-from ...protocol.result import Status
-from ...protocol.run import Run
-from .kernels.dual_coordinate import MultiplierBounds, kernel_descent, linear_descent
-from .kernels.operators import Operator, SignedGram, SignedRows
-from .svm_interior import LARGEST_D, interior_point
+from ....arrays import Array
+from ....numeric.random import random_state
+from ....protocol.result import Status
+from ....protocol.run import Run
+from ..kernels.dual_coordinate import MultiplierBounds, kernel_descent, linear_descent
+from ..kernels.operators import Operator, SignedGram, SignedRows
+from .interior import LARGEST_D, interior_point
 
 FIRST_SWEEPS = 50  # an easy problem converges within these; others go to the interior point
 SWEEPS = 1000  # after the interior point; the homotopy that follows mends what they leave

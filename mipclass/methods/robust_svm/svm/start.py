@@ -6,17 +6,18 @@ from contextlib import suppress
 
 import numpy as np
 
-from ...arrays import Array, Index
-from ...protocol.result import Status
-from ...protocol.run import Run
+from ....arrays import Array, Index
+from ....protocol.result import Status
+from ....protocol.run import Run
+from ..kernel_rows import KernelRows
+from ..kernels.active_set import ActiveSet
+from ..kernels.dual_coordinate import MultiplierBounds
+from ..kernels.operators import SignedGram
+from ..kernels.partition import EDGE, LEFT, RIGHT
+from ..local_optimality import violations
+from ..state import OutlierState, PathCutError, PathStalledError
 from .dual_descent import approach, descent_on
-from .kernels.active_set import ActiveSet
-from .kernels.dual_coordinate import MultiplierBounds
-from .kernels.operators import SignedGram
-from .kernels.partition import EDGE, LEFT, RIGHT
-from .local_optimality import violations
-from .state import OutlierState, PathCutError, PathStalledError
-from .svm_interior import interior_point
+from .interior import interior_point
 
 TOLERANCE = 1e-3  # projected gradient at which coordinate descent stops; the homotopy goes on from there
 ACCURACY = 1e-9  # relative gap and gradient of the interior point, which descent follows
@@ -29,22 +30,23 @@ TINY = 1e-300  # keeps the division by a rate of zero finite
 def solve_svm(state: OutlierState, run: Run, start: Array | None = None) -> Status | None:
     """Put `state` at the exact solution of the SVM with the hinge loss (theta = 1); returns why it stopped early, or None.
 
-    Descent or interior point gives multipliers near the optimum, from which the homotopy goes on; `start` takes their place. For
+    For a kernel without a stored matrix see sifting. Descent or interior point gives multipliers near the optimum, from which the homotopy goes on; `start` takes their place. For
     few points the homotopy goes all the way, and where its many steps have added up too much rounding it goes again from near.
     """
     if start is None and state.operator.is_few:
         # A point at the origin belongs at the upper bound: no rule moves its margin.
         zero = np.where(state.operator.diagonal > 0.0, 0.0, state.C)
         with suppress(PathStalledError):
-            status = _solve_from(state, run, zero, run.stop())
+            status = solve_from(state, run, zero, run.stop())
             if status is not None or _is_exact(state):
                 return status
         start = interior_point(state.operator.matrix, state.C, ACCURACY, run.stop)
     if start is not None:
-        return _solve_from(state, run, start.copy(), run.stop())
+        return solve_from(state, run, start.copy(), run.stop())
+    assert not isinstance(state.operator, KernelRows)
     descent = descent_on(state.operator, TOLERANCE, run.seed)
     status = approach(descent, MultiplierBounds(np.zeros(len(state.C)), state.C), ACCURACY, run)
-    return _solve_from(state, run, descent.a, status)
+    return solve_from(state, run, descent.a, status)
 
 
 def _is_exact(state: OutlierState) -> bool:
@@ -53,16 +55,22 @@ def _is_exact(state: OutlierState) -> bool:
     return bool(violations(state.a, margins, state.C, 1.0, 0.0, np.ones(len(margins))).max() <= EXACT)
 
 
-def _solve_from(state: OutlierState, run: Run, a: Array, status: Status | None) -> Status | None:
+def solve_from(state: OutlierState, run: Run, a: Array, status: Status | None, m: Array | None = None) -> Status | None:
     """Put `state` at the SVM, starting from the multipliers a, or leave it there when `status` says why to stop.
+
+    `m`: the margins at a, where they are not Qa because multipliers of points that `state` does not have contribute to them.
 
     They are exactly optimal for shifted levels p_i (the margin itself where 0 < a_i < C_i; beyond the margin by a random slack
     where a bound is violated), and the homotopy moves the levels to 1. Returns why it stopped early, or None.
     """
-    C, state.a = state.C, a
+    C, state.a, given = state.C, a, a.copy()
     independent = drop_dependent(state, run) if status is None else state.A
     status = run.stop() if status is None else status
-    state.recompute_margins()
+    if m is None:
+        state.recompute_margins()
+    else:
+        moved = np.flatnonzero(state.a != given)
+        state.m = m + state.product(moved, (state.a - given)[moved])
     free = (state.a > 0) & (state.a < C)
     low = state.a <= 0
     state.state[:] = np.where(free, EDGE, np.where(low, RIGHT, LEFT))
