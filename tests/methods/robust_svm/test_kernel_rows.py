@@ -12,6 +12,8 @@ from mipclass.methods.robust_svm.kernel_rows import KernelRows, RowCache
 from mipclass.methods.robust_svm.kernels.active_set import ActiveSet
 from mipclass.methods.robust_svm.kernels.operators import SignedGram
 from mipclass.methods.robust_svm.outlier_path import follow_path
+from mipclass.methods.robust_svm.state import OutlierState
+from mipclass.methods.robust_svm.svm import sifting
 from mipclass.protocol.run import Run
 
 KERNELS = {
@@ -103,6 +105,19 @@ def test_paths_by_rows_are_those_by_the_matrix(name, parameter, C):
     assert len(by_rows) == len(whole)
     np.testing.assert_allclose(by_rows.objective, whole.objective, rtol=1e-9)
     np.testing.assert_array_equal(by_rows.outliers(-1), whole.outliers(-1))
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 20.0])
+@pytest.mark.parametrize("name", KERNELS)
+def test_small_working_sets_reach_the_same_svm(name, C, monkeypatch):
+    monkeypatch.setattr(sifting, "LARGEST", 60)
+    form = form_of(300, KERNELS[name], C, seed=4)
+    operator = form.points.within(50_000)
+    assert isinstance(operator, KernelRows)
+    state = OutlierState.at_zero(operator, form.C)
+    assert sifting.sift_svm(state, operator, Run.quiet()) is None
+    whole, _ = follow_path(form, Run.quiet(), "s", memory=WHOLE)
+    assert state.objective() == pytest.approx(whole.objective[0], rel=1e-9)
 
 
 def test_the_start_by_rows_is_the_svm_of_scikit_learn():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays import Array, Index
+from ....arrays import Array, Index, Positions
 from ....protocol.result import Status
 from ....protocol.run import Run
 from ..kernel_rows import KernelRows
@@ -19,6 +19,10 @@ from ..state import OutlierState, PathStalledError
 from .start import TOLERANCE, solve_from
 
 LARGEST = 4000  # points of a working set: its matrix takes 128 MB
+FREE = (
+    0.6  # share of the working set that free points may take; the rest is for points at a bound that they have to leave
+)
+BLURRED = 0.2  # range of margins around 1 in which the first guess is neither of the bounds
 STEPS_PER_POINT = 50  # steps of descent on one working set; the next one goes on where it stops
 CALL_STEPS = 20_000  # steps between two questions whether to stop
 MOST_SETS = 500  # working sets of the descent; some tens are usual
@@ -29,7 +33,7 @@ EXACT_ROUNDS = 30  # times that points which violate their conditions are added 
 def sift_svm(state: OutlierState, operator: KernelRows, run: Run, start: Array | None = None) -> Status | None:
     """Put `state` at the exact solution of the SVM; returns why it stopped early, or None. `start`: multipliers near it, if known."""
     C = state.C
-    a = np.zeros(len(C)) if start is None else np.clip(start, 0.0, C)
+    a = _guess(operator, C, run) if start is None else np.clip(start, 0.0, C)
     used = np.flatnonzero(a)
     m = operator.product(used, a[used])
     for _ in range(MOST_SETS):
@@ -52,10 +56,31 @@ def projected_gradient(a: Array, m: Array, C: Array) -> Array:
 
 
 def _most_violating(violation: Array, a: Array, C: Array) -> Index:
-    """The free points and the largest violations among the others, in ascending order, up to LARGEST points."""
-    rank = violation + np.where((a > 0.0) & (a < C), TOLERANCE, 0.0)
-    size = min(LARGEST, int(np.count_nonzero(rank)))
-    return np.sort(np.argpartition(-rank, size - 1)[:size]).astype(np.int64)
+    """Up to LARGEST points in ascending order: free ones, for at most a share FREE, and the largest violations among the others."""
+    free = (a > 0.0) & (a < C)
+    mine = _largest(np.where(free, violation + TOLERANCE, 0.0), int(FREE * LARGEST))
+    others = _largest(np.where(free, 0.0, violation), LARGEST - len(mine))
+    return np.sort(np.concatenate([mine, others])).astype(np.int64)
+
+
+def _largest(rank: Array, most: int) -> Positions:
+    """The points of the largest positive ranks, at most so many."""
+    size = min(most, int(np.count_nonzero(rank)))
+    return np.argpartition(-rank, size - 1)[:size] if size else np.empty(0, dtype=np.intp)
+
+
+def _guess(operator: KernelRows, C: Array, run: Run) -> Array:
+    """Multipliers from the SVM of LARGEST random points, whose C is larger by as much as they are fewer.
+
+    Points clearly left of its margin get C and those clearly right of it 0; between, the multiplier falls with the margin.
+    """
+    n = len(C)
+    if n <= LARGEST:
+        return np.zeros(n)
+    names = np.sort(np.random.default_rng(run.seed).permutation(n)[:LARGEST]).astype(np.int64)
+    sample = np.zeros(n)
+    m = _descend(operator, names, sample, np.zeros(n), C * (n / LARGEST), run)
+    return np.clip(0.5 + (1.0 - m) / BLURRED, 0.0, 1.0) * C
 
 
 def _descend(operator: KernelRows, names: Index, a: Array, m: Array, C: Array, run: Run) -> Array:
