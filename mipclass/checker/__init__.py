@@ -193,7 +193,7 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
         bound, cost, nodes = check_hard_margin(content, X, y)
         return Verdict(True, lower=bound, upper=cost, nodes=nodes)
     if _kind(content) == RAMP:
-        from .ramp import check_ramp
+        from .balls.ramp import check_ramp
 
         bound, cost, nodes = check_ramp(content, X, y)
         return Verdict(True, lower=bound, upper=cost, nodes=nodes)

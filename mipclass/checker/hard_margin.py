@@ -12,16 +12,20 @@ Trees over points are checked in `subsystems`; here is the proof over boxes of d
    other: unmatched points are right, what conflicts with a right point is wrong, and the mate of a wrong point is right. For v in
    conv(right positives) - conv(right negatives), |w| >= 2 / |v|, which closes level k when |v|^2 (B - C k) <= 4 a.
 
-All numbers are whole numbers or fractions; square roots are rounded to the safe side.
+All numbers are whole numbers or fractions; square roots are rounded to the safe side. Conflicts that float64 shows beyond its rounding errors are not
+computed again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import isqrt
 from operator import gt
 from typing import Any
+
+import numpy as np
 
 from .arithmetic import Rejected, field, rational, rationals, unpack, whole, whole_list
 from .patience import look
@@ -30,6 +34,15 @@ from .subsystems import Clouds, check_point_tree
 
 GRID, ROOT_BITS, LEAF = 44, 60, 255
 """Binary digits of boxes, binary digits of rounded roots, and the byte of a leaf."""
+
+FEW = 4
+"""Pairs below which whole numbers are as quick as arrays of float64."""
+
+SPARE = 40
+"""Rounding errors per term of a sum in float64, at most."""
+
+TINY = 1e-290
+"""More than all errors by underflow."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,17 @@ class _Problem:
     negatives: list[list[int]]
     digits: int
     shifts: list[int]  # largest exponent - exponent_k
+
+    @cached_property
+    def floats(self) -> tuple[Any, Any, Any]:
+        """The points as float64 numbers, as which they were read, and 2^shift of each feature."""
+        scale = Fraction(1, 1 << self.digits)
+        P, N = (
+            np.array([[float(value * scale) for value in row] for row in rows])
+            for rows in (self.positives, self.negatives)
+        )
+        with np.errstate(over="ignore"):
+            return P, N, np.ldexp(1.0, np.array(self.shifts))
 
     @property
     def levels(self) -> int:
@@ -188,6 +212,7 @@ class _Leaf:
         length = isqrt(sum(value * value for value in along)) + 1
         g = [abs(value) * 2**ROOT_BITS // length * (1 if value > 0 else -1) for value in along]
         self.twice_g = [(2 * value << shift) << problem.digits for value, shift in zip(g, problem.shifts, strict=True)]
+        self.g = np.array([value * 2.0**-ROOT_BITS for value in g])
         self.known: set[tuple[int, int]] = set()  # conflicts of this level or an earlier one
 
     def check(self, ints: _Reader, weights: _Reader) -> None:
@@ -219,6 +244,28 @@ class _Leaf:
         value = self.problem.left(level) / self.problem.a
         return isqrt(-(-(value.numerator << 2 * ROOT_BITS) // value.denominator)) + 1
 
+    def _look_at(self, flat: list[int], rho: int) -> None:
+        """Note the pairs that conflict below rho beyond all rounding errors of float64; the others are left to whole numbers."""
+        pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
+        first, second = pairs.min(axis=1), pairs.max(axis=1) - self.n_p
+        if (
+            len(pairs) < FEW
+            or first.min() < 0
+            or first.max() >= self.n_p
+            or not 0 <= second.min() <= second.max() < self.n - self.n_p
+        ):
+            return
+        P, N, scales = self.problem.floats
+        centre, half = (np.array(values, dtype=np.float64) * scales for values in (self.centre, self.half))
+        x, z, length = P[first], N[second], rho * 2.0**-ROOT_BITS
+        with np.errstate(all="ignore"):
+            t = length * (x - z) - 2 * self.g
+            sizes = length * (np.abs(x) + np.abs(z)) + 2 * np.abs(self.g) + TINY
+            most = t @ centre + np.abs(t) @ half
+            error = (len(scales) + SPARE) * 2.0**-52 * (sizes @ (np.abs(centre) + half))
+            sure = most + error < 0
+        self.known.update(zip(first[sure].tolist(), (second[sure] + self.n_p).tolist(), strict=True))
+
     def _in_conflict(self, first: int, second: int, rho: int) -> None:
         """Rejected unless the positive and the negative conflict below rho."""
         if not (0 <= first < self.n_p <= second < self.n):
@@ -236,6 +283,7 @@ class _Leaf:
 
     def _matching(self, flat: list[int], rho: int) -> dict[int, int]:
         mates: dict[int, int] = {}
+        self._look_at(flat, rho)
         for first, second in zip(flat[::2], flat[1::2], strict=True):
             self._in_conflict(first, second, rho)
             if first in mates or second in mates:
@@ -247,8 +295,9 @@ class _Leaf:
         """The matched points that the steps show to be right."""
         right: set[int] = set()
         [steps] = ints.take(1, self.place)
-        for _ in range(steps):
-            v, wrong = ints.take(2, self.place)
+        flat = ints.take(2 * steps, self.place)
+        self._look_at(flat, rho)
+        for v, wrong in zip(flat[::2], flat[1::2], strict=True):
             if (v in mates and v not in right) or wrong not in mates:
                 raise Rejected(self.place, "a step starts from a point that is not known to be right")
             self._in_conflict(min(v, wrong), max(v, wrong), rho)

@@ -15,6 +15,13 @@ Form = TypeVar("Form")
 """A method's own normal form of a problem: what it solves, with what is dear computed at most once."""
 
 
+ROUNDING_HIDES = (
+    "rounding in float64 hides whether the nodes that are left hold a better rule. Features whose sizes differ by a factor of 10^6 or more are the usual "
+    "cause: bring them to similar sizes, for example with StandardScaler, and choose C for the scaled features, because the penalty depends on their units."
+)
+"""Why a proof with a penalty on |w| ended in numerical_error, and what to do."""
+
+
 @dataclass(frozen=True)
 class Refusal:
     """Why a method does not take a problem, and what to use instead."""

@@ -189,8 +189,17 @@ def match_limited(problem: Problem) -> HardMarginForm | Refusal:
     a, costs, intercept = float(penalty[0]), np.ones(len(weights)), bool(problem.rule.intercept)
     if limits.total is not None:
         return HardMarginForm(problem, a, costs, intercept, _whole(limits.total / weights[0]))
-    if not intercept or problem.data.positive.all():
-        return Refusal("it takes limits for each class only of two classes and with a free offset; use solver='scip'.")
+    if problem.data.positive.all():
+        if intercept:
+            return Refusal(
+                "with one class and a free offset the rule w = 0, b = 1 keeps every margin; use Linear(intercept=False)."
+            )
+        return HardMarginForm(problem, a, costs, intercept, _whole(limits.positives / weights[0]))
+    if not intercept:
+        return Refusal(
+            "without an offset it compares all points, times their labels, with the origin and counts the outliers of both classes "
+            "together; give one limit for all points, HardMargin(outliers=number), or use solver='scip'."
+        )
     each = (_whole(limits.positives / weights[0]), _whole(limits.negatives / weights[0]))
     return HardMarginForm(problem, a, costs, intercept, sum(each), each)
 

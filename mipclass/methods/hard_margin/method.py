@@ -11,7 +11,7 @@ from ...modelling.problem import Problem
 from ...protocol.options import Option, Options, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
-from ..base import Method, Refusal
+from ..base import ROUNDING_HIDES, Method, Refusal
 from .form import HardMarginForm, match_any, match_few_pairs
 from .incumbents import KICKS, STARTS, Rule, Stop, first_rule
 from .point_search import PointSearch
@@ -85,7 +85,10 @@ class _Proof(Method[HardMarginForm]):
         if proven is not None and proven.lower == lower and run.options["certificate"] and proven.size <= writable:
             attached = hard_margin_certificate(form, proven, w, b, cost)
         values = {"w": w, "b": np.asarray(b)} if form.intercept else {"w": w}
-        return Outcome(status, claim, values, float(cost), lower, nodes=nodes, certificate=attached, unit=0.0)
+        words = ROUNDING_HIDES if status is Status.NUMERICAL_ERROR else ""
+        return Outcome(
+            status, claim, values, float(cost), lower, nodes=nodes, certificate=attached, unit=0.0, raw_status=words
+        )
 
 
 class Directions(_Proof):

@@ -186,4 +186,4 @@ def match_robust(problem: Problem, *, free_offset: bool = False) -> RobustForm |
         return Refusal(f"it takes rule Linear or Kernel, not {type(rule).__name__}.")
     scale = 2.0 * penalty[0]
     ramp: Ramp = loss[1]
-    return RobustForm(SignedPoints(problem), loss[0] / scale, ramp.theta, ramp.s, scale)
+    return RobustForm(SignedPoints(problem), loss[0] / scale, float(ramp.theta), float(ramp.s), scale)

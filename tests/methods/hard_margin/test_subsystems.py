@@ -244,9 +244,39 @@ def test_a_certificate_with_other_limits_for_each_class_is_rejected() -> None:
         assert not mipclass.verify(changed, *data).accepted
 
 
-def test_limits_for_each_class_without_offset_and_one_class_are_refused() -> None:
+def test_limits_for_each_class_without_offset_are_refused_with_the_reason_and_the_way_out() -> None:
     X, y = points(12, 2, 0)
     margin = models.HardMargin({1.0: 1, -1.0: 1})
     problem = models.Model(X, y, rule=models.Linear(intercept=False), minimize=models.L2(), subject_to=margin)
-    assert isinstance(Subsystems().match(problem), Refusal)
-    assert isinstance(Subsystems().match(models.outlier_svm(X, None, 1)), Refusal)
+    refusal = Subsystems().match(problem)
+    assert isinstance(refusal, Refusal)
+    assert "together" in refusal.reason
+    assert "scip" in refusal.reason
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("outliers", [0, 1, 2])
+def test_one_class_with_outliers_equals_enumeration_and_is_certified(seed: int, outliers: int) -> None:
+    X, _ = points(10, 1 + seed % 3, seed)
+    problem = models.outlier_svm(X + 1.5, None, outliers)
+    truth, result = (mipclass.solve(problem, solver=name) for name in ("enumerate", "subsystems"))
+    if truth.status == "infeasible":
+        assert result.status == "iteration_limit"
+        return
+    assert result.claim == "proven"
+    assert result.certified
+    assert result.objective == pytest.approx(truth.objective, rel=1e-6)
+    assert mipclass.verify(result.certificate.content, X + 1.5, np.ones(10), problem=problem).accepted
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("intercept", [True, False])
+def test_columns_in_units_far_apart_are_proven(seed: int, intercept: bool) -> None:
+    X, y = points(7, 3, seed)
+    X = X * np.array([1e3, 1e-3, 1.0])
+    problem = model(X, y, (1.0, 100.0)[seed % 2], rule=models.Linear(intercept=intercept))
+    result = mipclass.solve(problem, solver="subsystems")
+    assert result.certified
+    assert result.objective == pytest.approx(
+        least_cost(X, y, 0.5, (1.0, 100.0)[seed % 2], intercept=intercept), rel=1e-6
+    )

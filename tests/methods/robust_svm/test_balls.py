@@ -14,6 +14,10 @@ from mipclass import models
 from mipclass.arrays import Array
 from mipclass.certificates.certificate import pack
 from mipclass.checker.arithmetic import unpack
+from mipclass.checker.balls import ramp
+from mipclass.checker.balls.quick import QuickRounds
+from mipclass.checker.balls.tree import BallProblem, Records
+from mipclass.checker.balls.whole import WholeRounds
 from mipclass.methods.base import Refusal
 from mipclass.methods.robust_svm.ball_proof.method import Balls
 from tests.truth.ramp import least_ramp
@@ -60,6 +64,13 @@ def test_equal_points_are_one_and_points_of_weight_zero_none() -> None:
     assert repeated.objective == pytest.approx(weighted.objective, rel=1e-9)
 
 
+def test_whole_numbers_for_theta_and_s_are_taken() -> None:
+    X, y = points(8, 2, 0)
+    result = mipclass.solve(model(X, y, 1, 0, 0, 1), "balls", options=FEW)
+    assert result.certified
+    assert result.objective == mipclass.solve(model(X, y, 1.0, 0.0, 0.0, 1.0), "balls", options=FEW).objective
+
+
 def test_theta_one_is_the_svm() -> None:
     X, y = points(30, 3, 0)
     result = mipclass.solve(model(X, y, 1.0, 1.0, 0.0), "balls", options=FEW)
@@ -75,6 +86,30 @@ def test_it_agrees_with_a_mixed_integer_solver() -> None:
     highs = mipclass.solve(problem, "highs", time_limit=60)
     assert result.certified
     assert result.objective == pytest.approx(highs.objective, rel=1e-5)
+
+
+def overlapping(n: int, d: int) -> tuple[Array, Array]:
+    """Two normal classes, with 15 % of the labels flipped."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X = rng.standard_normal((n, d)) + 0.8 * y[:, None] / np.sqrt(d)
+    y[rng.random(n) < 0.15] *= -1
+    return X, y
+
+
+@pytest.mark.parametrize(("C", "s"), [(1.0, -1.0), (100.0, -1.0)])
+def test_nodes_without_rules_are_closed_however_large_their_multipliers_are(C: float, s: float) -> None:
+    """With multipliers cut off at 2,048 C the search did not close such nodes, and took more than 10,000."""
+    result = mipclass.solve(model(*overlapping(26, 2), C, 0.0, s), "balls", options={**FEW, "node_limit": 3000})
+    assert result.status == "optimal"
+    assert result.certified
+
+
+def test_packed_conflicts_raise_the_bound_of_the_root() -> None:
+    """The envelopes alone give 22 of 187."""
+    result = mipclass.solve(model(*overlapping(60, 2), 10.0, 0.0, 0.0), "balls", options={**FEW, "node_limit": 1})
+    assert result.certified
+    assert 0.5 * result.objective < result.bound < result.objective
 
 
 def test_a_stopped_search_has_a_bound_that_is_certified() -> None:
@@ -213,6 +248,91 @@ def test_a_certificate_of_another_problem_is_rejected(proof: Any, change: dict[s
     changed["problem"] |= change
     assert mipclass.verify(content, X, y, problem=problem).accepted
     assert not mipclass.verify(changed, X, y, problem=problem).accepted
+
+
+@pytest.fixture(scope="module", params=[False, "penalised", True])
+def packed(request: Any) -> tuple[Array, Array, dict[str, Any]]:
+    """A certified proof with groups of conflicting points, without, with a penalised and with a free offset."""
+    X, y = overlapping(20, 2)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, len(y))
+    problem = model(X, y, 30.0, 0.2, -0.5, sample_weight=weights, rule=models.Linear(intercept=request.param))
+    result = mipclass.solve(problem, "balls", options=FEW)
+    assert result.certified
+    content = dict(result.certificate.content)
+    assert unpack(content["lower"]["groups"], "u1", "").max() > 1
+    return X, y, content
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "change"),
+    [
+        ("groups", "u1", lambda numbers: 0 * numbers),
+        ("groups", "u1", lambda numbers: np.minimum(numbers, 1)),
+        ("groups", "u1", lambda numbers: numbers + np.uint8(1)),
+        ("groups", "u1", lambda numbers: numbers[:-1]),
+        ("grouped", "u1", lambda numbers: 1 - numbers),
+        ("grouped", "u1", lambda numbers: 0 * numbers),
+        ("grouped", "u1", lambda numbers: numbers[:-1]),
+        ("shifts", "i2", lambda numbers: numbers + np.int16(4)),
+        ("shifts", "i2", lambda numbers: numbers - np.int16(4)),
+        ("shifts", "i2", lambda numbers: numbers + np.int16(600)),
+        ("shifts", "i2", lambda numbers: numbers[:-1]),
+        ("coarse", "i4", lambda numbers: 0 * numbers),
+    ],
+)
+def test_tampered_groups_are_rejected(packed: Any, name: str, kind: str, change: Any) -> None:
+    X, y, content = packed
+    changed = copy.deepcopy(content)
+    changed["lower"][name] = pack(change(unpack(changed["lower"][name], kind, "").copy()))
+    assert mipclass.verify(content, X, y).accepted
+    assert not mipclass.verify(changed, X, y).accepted
+
+
+def test_no_groups_prove_a_bound_above_the_optimum(packed: Any) -> None:
+    X, y, content = packed
+    raised = copy.deepcopy(content)
+    raised["lower"]["bound"] = str(Fraction(content["upper"]["loss"]) * (1 + Fraction(1, 10**6)))
+    raised["upper"] = {"w": [(0.0).hex()] * 2, "b": (0.0).hex(), "loss": "1000"}
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        changed = copy.deepcopy(raised)
+        groups, numbers = (
+            unpack(changed["lower"][name], kind, "").copy() for name, kind in (("groups", "u1"), ("coarse", "i4"))
+        )
+        groups[rng.integers(len(groups), size=20)] = rng.integers(0, 5, 20)
+        numbers[rng.integers(len(numbers), size=20)] *= 3
+        changed["lower"] |= {"groups": pack(groups), "coarse": pack(numbers)}
+        assert not mipclass.verify(changed, X, y).accepted
+
+
+def test_floating_point_keeps_what_whole_numbers_keep(packed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every record the intervals of the quick check hold those of the exact one, and it closes no node that this leaves open."""
+    X, y, content = packed
+    compared = []
+
+    def both(problem: BallProblem, records: Records) -> int:
+        quick, exact = QuickRounds(problem, records.units), WholeRounds(problem, records.units)
+        pending = [(quick.root(), exact.root())]
+        for op, record in zip(records.ops, records.multipliers, strict=True):
+            first, second = pending.pop()
+            after = quick.round(first, record), exact.round(second, record)
+            if after[1] is not None:
+                assert after[0] is not None
+                low, high, _ = after[1].intervals
+                for i in range(records.points):
+                    assert Fraction(float(after[0].low[i])) * exact.grid <= low[i]
+                    assert Fraction(float(after[0].high[i])) * exact.grid >= high[i]
+                compared.append(op)
+            assert op != -1 or after[0] is None
+            if op == -2:
+                pending.append(after)
+            elif op >= 0:
+                pending.extend(zip(quick.children(after[0], op), exact.children(after[1], op), strict=True))
+        return len(records.ops)
+
+    monkeypatch.setattr(ramp, "_check_tree", both)
+    assert mipclass.verify(content, X, y).accepted
+    assert len(compared) > 5
 
 
 def test_points_that_a_certificate_leaves_out_are_missed(proof: Any) -> None:

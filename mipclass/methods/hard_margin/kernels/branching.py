@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....kernels.decorator import njit
-from .hulls import nearest_points
+from ....numeric.hulls import nearest_points
 
 FREE, RIGHT, WRONG = 0, 1, 2
 FINISHED, PAUSED, BETTER = 0, 1, 2  # why `branch` returned

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ....kernels.decorator import njit
+from ....numeric.hulls import nearest_points
 from .conflicts import all_levels, enlarge, forced_right, one_level
-from .hulls import nearest_points
 
 LEAF = 255  # the byte of a leaf; other bytes are the coordinate that is halved
 CENTRE, UNKNOWN = 0, -1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....kernels.decorator import njit
-from .hulls import nearest_points
+from ....numeric.hulls import nearest_points
 from .local import BETTER, ON_FACE, SUPPORT, descend
 
 TRIED = 8  # errors that are tried before one comes back: those nearest to their margins

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....kernels.decorator import njit
-from .hulls import nearest_points
+from ....numeric.hulls import nearest_points
 
 BETTER = 1e-10  # relative improvement that counts as one
 ON_FACE = 1e-9  # relative slack within which a point counts as reaching its face

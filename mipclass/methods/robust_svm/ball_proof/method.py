@@ -29,7 +29,7 @@ from ....numeric.blas import one_blas_thread
 from ....protocol.options import Option, Options, number, one_of, optional
 from ....protocol.result import Claim, Outcome, Status, Values
 from ....protocol.run import Run
-from ...base import Method, Refusal
+from ...base import ROUNDING_HIDES, Method, Refusal
 from ..form import RobustForm, match_robust
 from .problem import TOLERANCE, OffsetProblem
 from .reading import points_of, rule_of, values_of
@@ -121,6 +121,7 @@ class Balls(Method[RobustForm]):
             certificate=attached,
             extra=extra,
             unit=0.0,
+            raw_status=ROUNDING_HIDES if status is Status.NUMERICAL_ERROR else "",
         )
 
 
@@ -138,6 +139,7 @@ def _certificate(form: RobustForm, search: BallSearch, values: Values) -> Certif
     records = list(_preorder(search.records))
     coarse = [record.numbers for record in records if record.numbers.dtype == np.int32]
     fine = [record.numbers for record in records if record.numbers.dtype == np.int64]
+    groups = [record.groups for record in records if record.groups is not None]
     ops = [CLOSED if record.op == AGAIN and not record.following else record.op for record in records]
     lower = {
         "kind": "balls",
@@ -148,6 +150,9 @@ def _certificate(form: RobustForm, search: BallSearch, values: Values) -> Certif
         "precise": pack(np.array([record.numbers.dtype == np.int64 for record in records], np.uint8)),
         "coarse": pack(np.concatenate([np.zeros(0, np.int32), *coarse])),
         "fine": pack(np.concatenate([np.zeros(0, np.int64), *fine])),
+        "shifts": pack(np.array([record.shift for record in records], np.int16)),
+        "grouped": pack(np.array([record.groups is not None for record in records], np.uint8)),
+        "groups": pack(np.concatenate([np.zeros(0, np.uint8), *groups])),
     }
     if isinstance(search.problem, OffsetProblem):
         lower["centre"] = floats(search.problem.centre)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....arrays import Array, Mask
 from ..kernels.envelope_bound import MOST_INSIDE, SWEEPS, convex_step, cost_of, maximise, narrow, rounded
@@ -23,6 +24,7 @@ from ..kernels.offset_bound import (
     narrow_with_offset,
     rounded_with_offset,
 )
+from ..kernels.packing import pack
 
 TOLERANCE = 1e-9
 """Relative distance below the incumbent's cost at which a bound counts as meeting it; room for rounding in every decision."""
@@ -43,6 +45,21 @@ class Rounded(NamedTuple):
     value: float
     v: Array
     beta: float
+    numbers: Array
+
+
+class Ball(NamedTuple):
+    """Weights w within a distance of a centre."""
+
+    centre: Array
+    radius: float
+
+
+class Packed(NamedTuple):
+    """Disjoint groups of points: what every rule of a node pays for them, the group of each point or 0, and the multipliers of their points."""
+
+    total: float
+    groups: NDArray[np.uint8]
     numbers: Array
 
 
@@ -110,6 +127,19 @@ class RampProblem:
         """The multipliers as whole multiples of a unit, at most so many."""
         value, v, numbers = rounded(self.Z, corners, alpha, unit, most)
         return Rounded(float(value), v, 0.0, numbers)
+
+    def packed(self, low: Array, high: Array, ball: Ball, unit: float) -> Packed:
+        """Conflicting points in disjoint groups."""
+        total, groups, numbers = pack(self.Z, self.squares, self.loss, low, high, tuple(ball), (0.0, 0.0), False, unit)
+        return Packed(float(total), groups, numbers)
+
+    def only(self, chosen: Mask) -> RampProblem:
+        """The same problem with the chosen points alone."""
+        return RampProblem(self.Z[chosen], self.costs[chosen], self.theta, self.s)
+
+    def ball(self, bound: Rounded, target: float) -> Ball:
+        """Where the weights of rules lie that cost less than the target, given a bound."""
+        return Ball(bound.v, float(np.sqrt(2 * max(0.0, target - bound.value)) * (1 + TOLERANCE)))
 
     def narrow(self, low: Array, high: Array, bound: Rounded, target: float) -> bool:
         """Whether no rule is left that costs less than the target; its intervals shrink in place."""
@@ -196,6 +226,17 @@ class OffsetProblem(RampProblem):
             self.Z, self.y, corners, alpha[:-1], low[-1], high[-1], unit, most
         )
         return Rounded(float(value), v, float(beta), numbers)
+
+    def packed(self, low: Array, high: Array, ball: Ball, unit: float) -> Packed:
+        """Conflicting points in disjoint groups."""
+        ends = float(low[-1]), float(high[-1])
+        total, groups, numbers = pack(self.Z, self.y, self.loss, low, high, tuple(ball), ends, True, unit)
+        return Packed(float(total), groups, numbers)
+
+    def only(self, chosen: Mask) -> OffsetProblem:
+        """The same problem with the chosen points alone."""
+        Z, costs, y = self.Z[chosen], self.costs[chosen], self.y[chosen]
+        return OffsetProblem(Z, costs, self.theta, self.s, y, self.centre)
 
     def narrow(self, low: Array, high: Array, bound: Rounded, target: float) -> bool:
         """Whether no rule is left that costs less than the target; its intervals shrink in place."""

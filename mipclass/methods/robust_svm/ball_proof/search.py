@@ -13,21 +13,24 @@ Claim       proven up to TOLERANCE; rounded multipliers of every round and the t
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import Array
 from ..kernels.envelope_bound import envelopes, widest_gap
-from .problem import TOLERANCE, RampProblem, Stop
+from .problem import TOLERANCE, Ball, RampProblem, Rounded, Stop
 
 COARSE, FINE = 2.0**-20, 2.0**-52
 """Multipliers are whole multiples of these parts of the largest C; the finer ones where the coarser ones would not close a node."""
 
 MOST_COARSE, MOST_FINE = 2.0**31 - 1, 2.0**62
 """Largest such multiples."""
+
+MOST_DOUBLINGS = 400
+"""Doublings or halvings of either unit, at most: far beyond any multipliers, and far from overflow."""
 
 AGAIN_GAIN = 0.05
 """A node gets another round of bounds while the last one gained this part of what is missing. Rounds and nodes cost the same, and
@@ -36,11 +39,17 @@ fewer nodes mean fewer branches (values from 0 to 0.1 took about equally long on
 CLOSE_ENOUGH = 1e-3
 """Coordinate ascent ends when ten sweeps gain less than this part of what is missing; at 0 in convex nodes."""
 
+AT_MARGIN = 1e-6
+"""A margin this far below 1 may be that of a point which should reach it."""
+
 MOST_ROUNDS = 50
 """Rounds in a convex node; it is left open, as decided by rounding alone, if they do not close it."""
 
 MOST_BYTES = 1 << 30
 """Memory of open nodes, at most about; beyond it the search goes on depth first."""
+
+WAIT = 4
+"""Rounds without a packing of conflicts after one that gave the smaller bound."""
 
 CLOSED, AGAIN = -1, -2
 """What a record says that branches on no point: nothing is left of its node, or the next record goes on with it."""
@@ -48,23 +57,55 @@ CLOSED, AGAIN = -1, -2
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One round of bounds: what follows it, and its multipliers as whole multiples of COARSE (int32) or FINE (int64) times the largest C."""
+    """One round of bounds: what follows it, and its multipliers as whole multiples of COARSE (int32) or FINE (int64) times 2^shift times the largest C.
+
+    groups : the group of conflicting points to which each point belongs, or 0; None when there is no group.
+    """
 
     op: int
     numbers: NDArray[Any]
+    shift: int = 0
+    groups: NDArray[np.uint8] | None = None
     following: tuple[int, ...] = ()
+
+
+class _Found(NamedTuple):
+    """A bound, and what a record keeps of it."""
+
+    bound: Rounded
+    numbers: NDArray[Any]
+    shift: int = 0
+    groups: NDArray[np.uint8] | None = None
+
+
+_NOTHING = _Found(Rounded(-np.inf, np.zeros(0), 0.0, np.zeros(0)), np.zeros(0))
 
 
 @dataclass(eq=False)
 class _Node:
-    """An open node: its bound, the intervals and multipliers of its last round, and the record of that round."""
+    """An open node: its bound, the intervals, multipliers and ball of its last round, and the record of that round.
+
+    beside : multipliers for rounds in which some points are packed.   waits : rounds before the next packing.
+    """
 
     bound: float
     low: Array
     high: Array
     alpha: Array
-    record: int
-    point: int
+    beside: Array
+    ball: Ball
+    waits: int
+    record: int = -1
+    point: int = -1
+
+
+def _shift(alpha: Array, unit: float, most: float, wanted: float) -> int:
+    """Doublings of a unit, negative for halvings: no multiplier exceeds `most` units, and the largest has the wanted number unless it is larger at once."""
+    largest = float(np.abs(alpha).max()) / unit
+    if not 0.0 < largest < np.inf:
+        return 0
+    finer, coarser = np.ceil(np.log2(largest / wanted)), np.ceil(np.log2(largest / most))
+    return int(np.clip(max(coarser, min(0.0, finer)), -MOST_DOUBLINGS, MOST_DOUBLINGS))
 
 
 class BallSearch:
@@ -78,7 +119,9 @@ class BallSearch:
         self._open: list[tuple[float, int, _Node]] = []
         self._stuck: list[float] = []
         self._depth_first = False
-        self._evaluate(_Node(0.0, *problem.reach(best[0]), problem.start(), -1, -1))
+        start = problem.ball(Rounded(0.0, np.zeros(problem.Z.shape[1]), 0.0, problem.start()), best[0])
+        self._grow()
+        self._evaluate(_Node(0.0, *problem.reach(best[0]), problem.start(), problem.start(), start, 0))
 
     @property
     def target(self) -> float:
@@ -118,9 +161,9 @@ class BallSearch:
         for side in (0, 1):
             low, high = node.low.copy(), node.high.copy()
             (high if side == 0 else low)[node.point] = s
-            firsts.append(self._evaluate(_Node(node.bound, low, high, node.alpha.copy(), -1, -1)))
-        last = self.records[node.record]
-        self.records[node.record] = Record(node.point, last.numbers, tuple(firsts))
+            alphas = node.alpha.copy(), node.beside.copy()
+            firsts.append(self._evaluate(_Node(node.bound, low, high, *alphas, node.ball, node.waits)))
+        self.records[node.record] = replace(self.records[node.record], op=node.point, following=tuple(firsts))
 
     def _evaluate(self, node: _Node) -> int:
         """Rounds of bounds on a new node, which is closed or kept as open; the number of its first record."""
@@ -133,7 +176,7 @@ class BallSearch:
             is_gaining = node.bound - before > AGAIN_GAIN * (self.target - node.bound)
             if not (is_convex or is_gaining) or number == MOST_ROUNDS - 1 or self._stop():
                 break
-            self.records[-1] = Record(AGAIN, self.records[-1].numbers, (len(self.records),))
+            self.records[-1] = replace(self.records[-1], op=AGAIN, following=(len(self.records),))
         if is_convex:
             self._stuck.append(node.bound)
             return first
@@ -151,26 +194,72 @@ class BallSearch:
         loss, low, high = problem.loss, node.low, node.high
         corners = envelopes(loss, low, high)
         is_convex = widest_gap(loss, corners, low, high) < 0
-        gain = 0.0 if is_convex else CLOSE_ENOUGH
-        blocks = 1 if self._stop() else problem.blocks
-        value, rule = problem.maximise(corners, low, high, node.alpha, self.target, gain, blocks)
-        self._offer(rule)
-        found = problem.rounded(corners, low, high, node.alpha, COARSE * self.unit, MOST_COARSE)
-        kind: Any = np.int32
-        if found.value < self.target and (is_convex or value >= self.target):
-            found = problem.rounded(corners, low, high, node.alpha, FINE * self.unit, MOST_FINE)
-            kind = np.int64
-        node.bound = max(node.bound, found.value)
-        is_empty = found.value >= self.target or problem.narrow(low, high, found, self.target)
-        self.records.append(Record(CLOSED, found.numbers.astype(kind)))
+        found = self._by_envelopes(node, corners, is_convex)
+        node.waits = max(0, node.waits - 1)
+        if found.bound.value < self.target and not is_convex and node.waits == 0:
+            packed = self._by_conflicts(node, corners)
+            if packed.bound.value > found.bound.value:
+                found = packed
+            else:
+                node.waits = WAIT
+        node.bound = max(node.bound, found.bound.value)
+        is_empty = found.bound.value >= self.target or problem.narrow(low, high, found.bound, self.target)
+        self.records.append(Record(CLOSED if is_empty else AGAIN, found.numbers, found.shift, found.groups))
         if is_empty:
             return is_convex
-        self.records[-1] = Record(AGAIN, self.records[-1].numbers)
+        node.ball = problem.ball(found.bound, self.target)
         node.point = int(widest_gap(loss, envelopes(loss, low, high), low, high))
         return node.point < 0
+
+    def _blocks(self) -> int:
+        return 1 if self._stop() else self.problem.blocks
+
+    def _by_envelopes(self, node: _Node, corners: Any, is_convex: bool) -> _Found:
+        """The bound of the envelopes of all points."""
+        problem, low, high, alpha = self.problem, node.low, node.high, node.alpha
+        gain = 0.0 if is_convex else CLOSE_ENOUGH
+        value, rule = problem.maximise(corners, low, high, alpha, self.target, gain, self._blocks())
+        self._offer(rule)
+        shift = _shift(alpha[: len(corners[0])], COARSE * self.unit, MOST_COARSE, 1 / COARSE)
+        found = problem.rounded(corners, low, high, alpha, 2.0**shift * COARSE * self.unit, MOST_COARSE)
+        if found.value >= self.target or not (is_convex or value >= self.target):
+            return _Found(found, found.numbers.astype(np.int32), shift)
+        shift = _shift(alpha[: len(corners[0])], FINE * self.unit, MOST_FINE, 1 / FINE)
+        found = problem.rounded(corners, low, high, alpha, 2.0**shift * FINE * self.unit, MOST_FINE)
+        return _Found(found, found.numbers.astype(np.int64), shift)
+
+    def _by_conflicts(self, node: _Node, corners: Any) -> _Found:
+        """The bound of packed conflicts and of the envelopes of the points beside them; that of nothing when no points conflict."""
+        low, high, unit = node.low, node.high, COARSE * self.unit
+        packed = self.problem.packed(low, high, node.ball, unit)
+        if packed.total == 0.0:
+            return _NOTHING
+        rest = packed.groups == 0
+        if not rest.any():
+            bound = Rounded(packed.total, np.zeros(self.problem.Z.shape[1]), 0.0, packed.numbers)
+            return _Found(bound, packed.numbers.astype(np.int32), 0, packed.groups)
+        kept = np.append(rest, np.ones(len(node.alpha) - len(rest), dtype=bool))
+        beside, left, alpha = self.problem.only(rest), tuple(part[rest] for part in corners), node.beside[kept]
+        _, rule = beside.maximise(left, low, high, alpha, self.target - packed.total, CLOSE_ENOUGH, self._blocks())
+        self._offer(rule)
+        found = beside.rounded(left, low, high, alpha, unit, MOST_COARSE)
+        node.beside[kept] = alpha
+        numbers = packed.numbers.astype(np.int32)
+        numbers[rest] = found.numbers
+        return _Found(found._replace(value=found.value + packed.total), numbers, 0, packed.groups)
 
     def _offer(self, w: Array) -> None:
         """Take a rule as the incumbent if it is better, after the concave-convex procedure."""
         if self.problem.cost(w) < self.best[0]:
             descent = self.problem.descend(self.problem.margins(w) < self.problem.s, self._stop)
             self.best = min((self.problem.cost(w), w), descent, key=lambda rule: rule[0])
+            self._grow()
+
+    def _grow(self) -> None:
+        """Enlarge the incumbent until the points that miss their margins by rounding reach them: a large C would charge for that."""
+        w = self.best[1]
+        margins = self.problem.margins(w)
+        short = margins[(margins < 1) & (margins > 1 - AT_MARGIN)]
+        if len(short):
+            larger = w / short.min()
+            self.best = min(self.best, (self.problem.cost(larger), larger), key=lambda rule: rule[0])

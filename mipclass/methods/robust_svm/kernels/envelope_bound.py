@@ -15,11 +15,16 @@ from typing import Any
 import numpy as np
 
 from ....kernels.decorator import njit
+from ....numeric.pivoted_qr import normal_solution
 
 SWEEPS = 10  # sweeps of coordinate ascent before a Newton step; both are a block
 RIDGE = 1e-14  # relative ridge of the Newton step's matrix, which is singular when points are dependent
+SOLVED = 1e-7  # relative residual of the Newton step's system, of at most d points, from which on its matrix is factored without forming it
+BETTER_SOLVED = 0.1  # part of that residual which such a factorisation must leave at most; dependent points leave as much either way
 ROOM = 1e-12  # relative room for rounding in a ball's radius and in its margins
 FAR = 1e3  # margins further than this times the largest one of the start do not occur in a descent
+ENOUGH = 2.0  # multiple of the target from which on D need not grow
+FLAT = 1e-14  # gap between a loss and its envelope, relative to the losses around, that is rounding
 CONVERGED = 1e-13  # relative gain of a block that is rounding
 MOST_INSIDE = 500  # multipliers of one Newton step; with more, its dense system takes longer than the sweeps
 
@@ -164,7 +169,13 @@ def _newton(Z: Any, corners: Any, alpha: Any, v: Any) -> Any:
     matrix = part @ part.T
     for q in range(m):
         matrix[q, q] += RIDGE
-    move = np.linalg.solve(matrix, missing) / goal
+    move = np.linalg.solve(matrix, missing)
+    left = np.abs(missing - part @ (part.T @ move)).max()
+    if m <= Z.shape[1] and left > SOLVED * np.abs(missing).max():
+        other = normal_solution(part.T.copy(), missing)
+        if np.abs(missing - part @ (part.T @ other)).max() < BETTER_SOLVED * left:
+            move = other
+    move /= goal
     step = longest_step(alpha, inside, ends, move)
     for q in range(m):
         new[inside[q]] += step * move[q]
@@ -182,6 +193,14 @@ def maximise(Z: Any, squares: Any, corners: Any, alpha: Any, target: float, gain
         best, v = dual_value(Z, corners, alpha)
         new = _newton(Z, corners, alpha, v)
         value, moved = dual_value(Z, corners, new)
+        while (
+            value > ENOUGH * target > best
+        ):  # no rule is in the node, and D has no maximum: multipliers stay small enough to be rounded
+            half = 0.5 * (alpha + new)
+            halfway, half_v = dual_value(Z, corners, half)
+            if halfway < ENOUGH * target:
+                break
+            new, value, moved = half, halfway, half_v
         if value > best:
             best, v = value, moved
             alpha[:] = new
@@ -225,8 +244,9 @@ def widest_gap(loss: Any, corners: Any, low: Any, high: Any) -> int:
             if margins[i, t] <= s <= margins[i, t + 1]:
                 share = (s - margins[i, t]) / (margins[i, t + 1] - margins[i, t])
                 under = values[i, t] + share * (values[i, t + 1] - values[i, t])
-                if costs[i] * (1.0 - s) - under > widest:
-                    widest, where = costs[i] * (1.0 - s) - under, i
+                gap = costs[i] * (1.0 - s) - under
+                if gap > widest and gap > FLAT * (values[i, t] + values[i, t + 1]):
+                    widest, where = gap, i
     return where
 
 

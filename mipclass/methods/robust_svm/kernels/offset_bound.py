@@ -20,6 +20,7 @@ import numpy as np
 from ....kernels.decorator import njit
 from .envelope_bound import (
     CONVERGED,
+    ENOUGH,
     MOST_INSIDE,
     RIDGE,
     ROOM,
@@ -134,6 +135,12 @@ def maximise_with_offset(
             moves = not ((b >= high and beta > 0) or (b <= low and beta < 0))
             new, moved_b, step = _newton(Z, y, corners, now, v, b, moves)
             moved, moved_v, moved_beta = value_with_offset(Z, y, corners, new, low, high)
+            while moved > ENOUGH * target > value:
+                half = 0.5 * (now + new)
+                halfway, half_v, half_beta = value_with_offset(Z, y, corners, half, low, high)
+                if halfway < ENOUGH * target:
+                    break
+                new, moved, moved_v, moved_beta, step = half, halfway, half_v, half_beta, 1.0
             if moved <= value:
                 break
             value, now, v, beta, b = moved, new, moved_v, moved_beta, min(max(moved_b, low), high)

@@ -1,0 +1,1 @@
+"""Tests of the numerical building blocks that families share."""
