@@ -181,7 +181,8 @@ def _check(content: Any, X: Any, y: Any, *, signed: bool = False) -> Verdict:
     from .problem import check_rule, read_problem
 
     if signed and isinstance(content, dict) and isinstance(content.get("data"), dict):
-        content = {**content, "data": {**content["data"], "positive": "larger"}}
+        one_class = content["data"].get("positive") == "only"
+        content = {**content, "data": {**content["data"], "positive": "only" if one_class else "larger"}}
     if _kind(content) == MAXIMUM_MARGIN:
         from .margin import check_margin
 

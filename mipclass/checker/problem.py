@@ -161,10 +161,12 @@ def read_problem(content: Any, X: Any, y: Any) -> ExactProblem:
 def _signs(y: Any, positive: Any) -> Any:
     labels = np.asarray(y).reshape(-1)
     kinds = np.unique(labels)
+    if positive == "only" and len(kinds) == 1:
+        return np.ones(len(labels), dtype=np.int8)
     if len(kinds) != 2:
         raise Rejected("data", f"y must have two labels, got {len(kinds)}")
     if positive not in ("larger", "smaller"):
-        raise Rejected("data", "'positive' must be 'larger' or 'smaller'")
+        raise Rejected("data", "'positive' must be 'larger' or 'smaller', or 'only' with one label")
     top = kinds[1] if positive == "larger" else kinds[0]
     return np.where(labels == top, 1, -1).astype(np.int8)
 

@@ -155,6 +155,8 @@ def _limit(model: Model) -> int | list[int]:
     def whole(amount: float) -> int:
         return int((Fraction(amount) / weights[0] + Fraction(1, 10**9)) // 1)
 
+    if limits.total is None and (model.y_pm1 > 0).all():
+        return whole(limits.positives)
     return [whole(limits.positives), whole(limits.negatives)] if limits.total is None else whole(limits.total)
 
 

@@ -98,6 +98,7 @@ def whole_weights(weights: Array) -> NDArray[np.int64]:
 def hard_margin_certificate(form: HardMarginForm, search: Search, w: Array, b: float, cost: Fraction) -> Certificate:
     """The certificate of a finished search, with a rule and its exact cost."""
     positive = "larger" if form.model.data.positive_is_larger else "smaller"
+    positive = "only" if form.positive.all() else positive
     bound = str(Fraction(search.lower) * (1 - ROOM))
     return Certificate(
         {

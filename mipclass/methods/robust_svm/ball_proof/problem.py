@@ -48,7 +48,7 @@ class Rounded(NamedTuple):
     numbers: Array
 
 
-class Ball(NamedTuple):
+class RuleBall(NamedTuple):
     """Weights w within a distance of a centre."""
 
     centre: Array
@@ -128,7 +128,7 @@ class RampProblem:
         value, v, numbers = rounded(self.Z, corners, alpha, unit, most)
         return Rounded(float(value), v, 0.0, numbers)
 
-    def packed(self, low: Array, high: Array, ball: Ball, unit: float) -> Packed:
+    def packed(self, low: Array, high: Array, ball: RuleBall, unit: float) -> Packed:
         """Conflicting points in disjoint groups."""
         total, groups, numbers = pack(self.Z, self.squares, self.loss, low, high, tuple(ball), (0.0, 0.0), False, unit)
         return Packed(float(total), groups, numbers)
@@ -137,9 +137,9 @@ class RampProblem:
         """The same problem with the chosen points alone."""
         return RampProblem(self.Z[chosen], self.costs[chosen], self.theta, self.s)
 
-    def ball(self, bound: Rounded, target: float) -> Ball:
+    def ball(self, bound: Rounded, target: float) -> RuleBall:
         """Where the weights of rules lie that cost less than the target, given a bound."""
-        return Ball(bound.v, float(np.sqrt(2 * max(0.0, target - bound.value)) * (1 + TOLERANCE)))
+        return RuleBall(bound.v, float(np.sqrt(2 * max(0.0, target - bound.value)) * (1 + TOLERANCE)))
 
     def narrow(self, low: Array, high: Array, bound: Rounded, target: float) -> bool:
         """Whether no rule is left that costs less than the target; its intervals shrink in place."""
@@ -227,7 +227,7 @@ class OffsetProblem(RampProblem):
         )
         return Rounded(float(value), v, float(beta), numbers)
 
-    def packed(self, low: Array, high: Array, ball: Ball, unit: float) -> Packed:
+    def packed(self, low: Array, high: Array, ball: RuleBall, unit: float) -> Packed:
         """Conflicting points in disjoint groups."""
         ends = float(low[-1]), float(high[-1])
         total, groups, numbers = pack(self.Z, self.y, self.loss, low, high, tuple(ball), ends, True, unit)

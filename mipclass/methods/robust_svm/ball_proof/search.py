@@ -4,6 +4,8 @@ Minimise    1/2 |w|^2 + sum_i C_i loss(z_i.w),   loss(m) = [1 - m]_+ for m >= s,
 Bound       Multipliers alpha of the loss's convex envelopes give D and v with  cost(w) >= D + 1/2 |w - v|^2  for every rule of the node.
             Rules that cost less than the incumbent lie in a ball around v; the intervals shrink to its margins, the envelopes rise, and
             another round gives a larger D.
+Conflicts   Disjoint groups of points that cannot all be inliers within the ball are left out of the envelopes, and what they cost at least is
+            added to D, where that is larger (`kernels/packing`).
 Branch      at s on the point whose envelope lies furthest below its loss: an outlier (margin <= s) or not (margin >= s). A point is
             branched on at most once, and when no interval has s inside, the node is convex and D is its minimum.
 Bound at any time   the least D of the open nodes, which are taken in this order.
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from ....arrays import Array
 from ..kernels.envelope_bound import envelopes, widest_gap
-from .problem import TOLERANCE, Ball, RampProblem, Rounded, Stop
+from .problem import TOLERANCE, RampProblem, Rounded, RuleBall, Stop
 
 COARSE, FINE = 2.0**-20, 2.0**-52
 """Multipliers are whole multiples of these parts of the largest C; the finer ones where the coarser ones would not close a node."""
@@ -93,7 +95,7 @@ class _Node:
     high: Array
     alpha: Array
     beside: Array
-    ball: Ball
+    ball: RuleBall
     waits: int
     record: int = -1
     point: int = -1
