@@ -15,6 +15,8 @@ from mipclass.methods.exact.iis import at_once, root, tree
 from mipclass.protocol.result import Status
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
+from .workers import dask_cluster, kill_first_worker
+
 
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +85,27 @@ def test_processes_prove_the_same(small_tasks):
     assert result.certified
     assert (result.objective, result.bound) == (alone.objective, alone.bound)
     assert len(result.extra["tasks"]) > 2
+
+
+def test_a_dask_cluster_proves_the_same(small_tasks):
+    X, y = clouds(2, 50)
+    alone = mipclass.solve(models.zero_one(X, y), "iis")
+    with dask_cluster():
+        result = mipclass.solve(models.zero_one(X, y), "iis")
+    assert result.certified
+    assert (result.objective, result.bound) == (alone.objective, alone.bound)
+    assert len(result.extra["tasks"]) > 2
+
+
+def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
+    """One worker of the pool is killed by its first task."""
+    X, y = clouds(2, 50)
+    killed = kill_first_worker(monkeypatch)
+    with joblib.parallel_config("loky", n_jobs=2):
+        result = mipclass.solve(models.zero_one(X, y), "iis")
+    assert killed
+    assert result.certified
+    assert result.status is Status.OPTIMAL
 
 
 def test_limits_end_threads_and_keep_a_proven_bound():
