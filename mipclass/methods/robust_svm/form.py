@@ -26,6 +26,7 @@ EVALUATED = (
     "poly",
     "linear",
 )  # kernels of which single rows can be computed; others give the whole matrix, which is checked
+CACHED = 0.5  # share of the memory allowed for a kernel that its cache of rows takes; the rest is for the matrix of a working set
 DIAGONAL_BLOCK = 500  # points whose part of the kernel matrix is formed to read its diagonal
 
 
@@ -51,7 +52,7 @@ class SignedPoints:
         return SignedGram.of(self._gram(), RIDGE) if isinstance(self.model.rule, Kernel) else self.rows
 
     def within(self, memory: int) -> Operator | KernelRows:
-        """Q for the homotopy: a kernel whose matrix would take more than `memory` bytes is evaluated as needed, with a cache of so much."""
+        """Q for the homotopy: a kernel whose matrix would take more than `memory` bytes is evaluated as needed, with a cache of its rows."""
         rule = self.model.rule
         if not isinstance(rule, Kernel) or rule.kernel not in EVALUATED or 8 * self.model.points.n**2 <= memory:
             return self.factorable
@@ -78,7 +79,7 @@ class SignedPoints:
 
         blocks = np.array_split(np.arange(len(y)), max(1, len(y) // DIAGONAL_BLOCK))
         diagonal = np.concatenate([np.diagonal(rule.gram(points[block], points[block])) for block in blocks])
-        return KernelRows.of(rows_of, part_of, diagonal, memory)
+        return KernelRows.of(rows_of, part_of, diagonal, int(CACHED * memory))
 
     @cached_property
     def rows(self) -> SignedRows:

@@ -82,7 +82,7 @@ class OutlierPathMethod(Method[RobustForm]):
         ),
         "kernel_memory": Option(
             KERNEL_MB,
-            "MB up to which a kernel matrix is stored; beyond, rows are computed as needed and so many MB of them kept",
+            "MB up to which a kernel matrix is stored; beyond, its rows are computed as needed and half as many MB of them kept",
             number(1),
         ),
     }

@@ -15,6 +15,7 @@ import numpy as np
 from ...arrays import Array, Index
 from .batches import Batch
 from .jumps import ROOM
+from .kernel_rows import KernelRows
 from .kernels import path_objective
 from .kernels.jump_run import CutOff, JumpHistory, follow_jumps
 from .kernels.operators import PathChanges, SignedGram, SignedRows
@@ -28,6 +29,9 @@ FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 4, 64  # jumps that a batch may
 EVENTS_PER_JUMP = 4  # changes of state that a batch along theta may make, per jump
 WIDER, NARROWER = 1.25, 0.97  # factors of the slack after a batch most of whose breakpoints, or none, had to be dropped
 LARGEST_SLACK = 1e6  # factor of the working set's size, beyond which it contains all points anyhow
+MOST_BY_ROWS = (
+    0.2  # share of the points besides the active ones in a working set of a kernel whose matrix is not stored
+)
 WHOLE = 0.6  # a working set of more than this share of the points gains nothing: all are taken
 # Multiplications between two questions whether to stop. A jump takes this many times k^2 with k active points, for changes of the
 # factor and solves, and this many times k n.
@@ -186,9 +190,14 @@ class CheckedSets:
         self.slack *= 2.0
 
     def _size(self) -> int:
-        """Points of the next working set: the active ones, a tenth of all and some more, times the slack."""
+        """Points of the next working set: the active ones, and times the slack a tenth of all and some more.
+
+        Where Q is not stored, the slack adds at most a share MOST_BY_ROWS of all; points that crossed a level come on top of them.
+        """
         n, k = len(self.state.a), len(self.state.A)
-        size = int(self.slack * (SMALLEST + k + 2 * self.jumps + n // 10))
+        size = k + int(self.slack * (SMALLEST + 2 * self.jumps + n // 10))
+        if isinstance(self.state.operator, KernelRows):
+            return min(n, size, k + SMALLEST + int(MOST_BY_ROWS * n))
         return n if size > WHOLE * n or not self.restrict else size
 
 
