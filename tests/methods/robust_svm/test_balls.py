@@ -171,6 +171,8 @@ def test_a_constant_rule_is_proven_best() -> None:
 
 def test_auto_proves_few_points_and_follows_the_path_of_many() -> None:
     assert mipclass.solve(model(*points(12, 2, 0), 1.0, 0.0, 0.0)).solver == "balls"
+    assert mipclass.solve(model(*overlapping(30, 2), 1.0, 0.0, 0.0)).solver == "balls"
+    assert mipclass.solve(model(*overlapping(30, 6), 1.0, 0.0, 0.0)).solver == "outlier-path"
     assert mipclass.solve(model(*points(300, 2, 0), 1.0, 0.0, 0.0)).solver == "outlier-path"
 
 
