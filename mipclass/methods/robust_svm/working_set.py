@@ -32,7 +32,7 @@ LARGEST_SLACK = 1e6  # factor of the working set's size, beyond which it contain
 MOST_BY_ROWS = (
     0.2  # share of the points besides the active ones in a working set of a kernel whose matrix is not stored
 )
-WHOLE = 0.6  # a working set of more than this share of the points gains nothing: all are taken
+WHOLE = 0.4  # a working set of more than this share of the points gains nothing: all are taken
 # Multiplications between two questions whether to stop. A jump takes this many times k^2 with k active points, for changes of the
 # factor and solves, and this many times k n.
 CALL_COST, CHANGES_A_JUMP, PRODUCTS_A_JUMP = 200_000_000, 50, 5
