@@ -29,6 +29,7 @@ from ..protocol.run import Run
 from .base import Solution
 from .highs_direct import solve_directly
 from .highs_object import STATUS, check, configure, end_threads, give_start, load, run_watched
+from .rays import find_descent
 from .square_root import square_root
 
 TOLERANCE = 1e-7
@@ -54,15 +55,19 @@ def solve_miqp(program: Program, run: Run, start: Array | None = None) -> Soluti
             f"program {program.name!r}: the quadratic objective is not convex, and 'highs' takes convex ones only; use "
             f"solver='scip' (pip install 'mipclass[scip]')."
         )
-    relaxed = solve_directly(program.replace_with(integer=np.zeros(program.n_columns, bool)), run.inner())
+    continuous = program.replace_with(integer=np.zeros(program.n_columns, bool))
+    relaxed = solve_directly(continuous, run.inner())
     point = _point(relaxed)
-    if point is None:
+    if point is None and (run.stop() is not None or relaxed.status is Status.INFEASIBLE):
         bound = float("inf") if relaxed.status is Status.INFEASIBLE else None
         return Solution(run.stop() or relaxed.status, f"relaxation: {relaxed.raw_status}", bound=bound)
+    if relaxed.status is Status.UNBOUNDED and find_descent(continuous, run, solve_directly) is not None:
+        return Solution(Status.UNBOUNDED, f"relaxation: {relaxed.raw_status}")
     search = _OuterApproximation(program, F, run)
     if relaxed.x is not None:
         search.raise_bound(relaxed.bound)
-    search.add_tangents(search.F @ point)
+    if point is not None:  # without one the QP solver has failed, and the first tangents do without it
+        search.add_tangents(search.F @ point)
     search.seed_tangents()
     if start is not None and np.isfinite(start[program.integer]).all():
         search.fix_and_polish(start)
@@ -111,6 +116,8 @@ class _OuterApproximation:
             self.run.report(objective=self._objective(), bound=self.bound, nodes=self.nodes, rounds=self.rounds)
             if self.closed():
                 return self.answer(Status.OPTIMAL, "optimal")
+            if status is Status.UNBOUNDED:
+                return self.answer(Status.NUMERICAL_ERROR, "the master problem is unbounded, the program need not be,")
             if status is not Status.OPTIMAL:
                 return self.answer(status, "stopped in the master problem")
             if again:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mipclass.backends.base import Solution
 from mipclass.backends.highs import HighsBackend
+from mipclass.backends.highs_direct import solve_directly
 from mipclass.modelling.builder import Builder
 from mipclass.modelling.program import Program
 from mipclass.protocol.hooks import Hooks
@@ -42,6 +44,35 @@ def test_matches_enumeration(seed: int) -> None:
     assert solution.objective == pytest.approx(truth, rel=1e-6, abs=1e-6)
     assert solution.bound is not None
     assert solution.bound <= truth + 1e-6
+
+
+@pytest.mark.parametrize("status", [Status.UNBOUNDED, Status.NUMERICAL_ERROR, Status.ITERATION_LIMIT])
+def test_a_relaxation_that_the_qp_solver_fails_on_does_not_end_the_search(
+    status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HiGHS called the relaxation of a hard-margin loss unbounded, although a sum of squares and binaries cannot be."""
+    program = regularised_zero_one(14, seed=1)
+    truth = HighsBackend().solve(program, Run.quiet())
+    calls: list[Program] = []
+
+    def failing_at_first(given: Program, run: Run) -> Solution:
+        calls.append(given)
+        return Solution(status, "failed") if len(calls) == 1 else solve_directly(given, run)
+
+    monkeypatch.setattr("mipclass.backends.outer_approximation.solve_directly", failing_at_first)
+    solution = HighsBackend().solve(program, Run.quiet())
+    assert len(calls) > 1
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(truth.objective, rel=1e-6)
+
+
+def test_an_unbounded_program_is_still_called_so() -> None:
+    build = Builder("unbounded")
+    x = build.variables("x", 2)
+    whole = build.variables("whole", lower=0, upper=3, integer=True)
+    build.minimize(x[0] + whole)
+    build.add_square(x[1] - whole, 1.0)
+    assert HighsBackend().solve(build.build(), Run.quiet()).status is Status.UNBOUNDED
 
 
 def test_matches_scip_on_a_mixed_problem_and_says_what_ran() -> None:

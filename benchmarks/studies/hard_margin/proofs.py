@@ -11,8 +11,8 @@ The instances and the published figures are those of Santana, Serrano, Schiffer 
    the rule from which `auto` starts a proof of 60 s.
 
 Run: python -m benchmarks.studies.hard_margin.proofs       MIPCLASS_DATA must name the folder that has hard_margin/ (docs/datasets.md).
-Quick: 60 s for each solver; full: 600 s. HiGHS and SCIP run where 60 points or breast's few errors give them a chance. A full run takes up to
-eight hours on one core, most of it at the limit.
+Quick: 60 s for each solver; full: 600 s. HiGHS and SCIP run on three groups of 60 points and on breast. A full run takes up to
+seven hours on one core, most of it at the limit.
 Every cell is kept when it is done. With --within SECONDS a run starts no further cell after that time and writes the section of what is
 there; the same command goes on. --only "auto(" runs the proofs of `auto` alone.
 """
@@ -44,7 +44,7 @@ SAME = 1e-6
 
 GENERAL = ("highs", "scip")
 WITHIN_REACH = ("n60d2A", "n60d5A", "n60d10A", "breast")
-"""Groups on which HiGHS and SCIP run: beyond them they stood far from a proof."""
+"""Groups on which HiGHS and SCIP run: one of the smallest for each number of features, and one of few errors. All of them would take days."""
 
 HEURISTICS = ("op-theta", "op-s", "cccp", "rgd-tree", "start")
 PATHS = {
