@@ -47,7 +47,7 @@ STUDIES = {
     ),
     "outlier_path_growth": StudyEntry(
         "benchmarks.studies.outlier_path.growth",
-        "Growth of whole linear outlier paths with n, in seconds and memory, beside LinearSVC, CCCP and a whole OutlierPathSVC fit.",
+        "Growth of whole outlier paths with n, in seconds and memory, beside CCCP, scikit-learn's SVMs and a whole OutlierPathSVC fit.",
     ),
     "outlier_path_speed": StudyEntry(
         "benchmarks.studies.outlier_path.speed",
