@@ -90,7 +90,7 @@ def _compile_for_next_commands() -> None:
     from ..solving.warm import REHEARSALS
     from .warm_command import compile_groups
 
-    print("compiling the kernels of all methods, once, for about a minute (Ctrl-C: later)", file=sys.stderr)
+    print("compiling the kernels of all methods, once, for two or three minutes (Ctrl-C: later)", file=sys.stderr)
     try:
         seconds = compile_groups(REHEARSALS, DEMO_JOBS)
     except KeyboardInterrupt:
