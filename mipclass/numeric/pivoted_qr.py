@@ -71,10 +71,9 @@ def _reflect(R: Any, right: Any, step: int, length: float) -> None:
 
 
 @njit(cache=True)
-def least_squares(A: Any, b: Any) -> Any:
-    """x with |A x - b| least; 0 for columns that depend on others."""
-    R, pivots, rank, right = pivoted_qr(A, b)
-    x = np.zeros(A.shape[1])
+def _upper_solution(R: Any, pivots: Any, rank: int, right: Any) -> Any:
+    """x with R x[pivots] = right in the first `rank` rows and columns; 0 for the other columns."""
+    x = np.zeros(len(pivots))
     for i in range(rank - 1, -1, -1):
         value = right[i]
         for j in range(i + 1, rank):
@@ -84,18 +83,20 @@ def least_squares(A: Any, b: Any) -> Any:
 
 
 @njit(cache=True)
+def least_squares(A: Any, b: Any) -> Any:
+    """x with |A x - b| least; 0 for columns that depend on others."""
+    R, pivots, rank, right = pivoted_qr(A, b)
+    return _upper_solution(R, pivots, rank, right)
+
+
+@njit(cache=True)
 def normal_solution(A: Any, b: Any) -> Any:
     """x with A'A x = b in the independent columns of A; 0 for the others."""
     R, pivots, rank, _ = pivoted_qr(A, np.zeros(len(A)))
-    x, z = np.zeros(A.shape[1]), np.zeros(rank)
+    z = np.zeros(rank)
     for i in range(rank):
         value = b[pivots[i]]
         for j in range(i):
             value -= R[j, i] * z[j]
         z[i] = value / R[i, i]
-    for i in range(rank - 1, -1, -1):
-        value = z[i]
-        for j in range(i + 1, rank):
-            value -= R[i, j] * x[pivots[j]]
-        x[pivots[i]] = value / R[i, i]
-    return x
+    return _upper_solution(R, pivots, rank, z)
