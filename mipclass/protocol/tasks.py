@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from .crew import Crew
@@ -19,6 +20,29 @@ MOST_LOSSES = 3
 """Workers that may be lost with the same task before the task itself is blamed."""
 
 Key = TypeVar("Key")
+Best = TypeVar("Best", int, int | None, Fraction | None)
+"""Cost of an incumbent, None where there may be none yet."""
+
+
+@dataclass
+class Orders(Generic[Best]):
+    """What a task is told while it runs, if it shares memory with the caller, and otherwise at its start.
+
+    best : the incumbent's cost.     seconds : after these the task ends by itself.     stopped : it should end now.
+    """
+
+    best: Best
+    seconds: float = float("inf")
+    stopped: bool = False
+
+    def lower(self, best: Best) -> None:
+        """An incumbent of this cost is known."""
+        if best is not None and (self.best is None or best < self.best):
+            self.best = best
+
+    def is_over(self, seconds: float) -> bool:
+        """Whether a task that has been running for so many seconds should end."""
+        return self.stopped or seconds > self.seconds
 
 
 class TaskRecord(NamedTuple):

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....arrays import Index
-from ....protocol.tasks import TaskRecord, TasksUnderWay
+from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
 from .kernels.state import Boxes, BoxTree, LemmaTable
 from .lemmas import Lemmas
 from .piece_pass import LEAST_VISITS, MOST_VISITS, TASKS_PER_WORKER
 from .pieces import PackedTree, Piece, Rest, as_inner
-from .tasks import BoxWork, Grown, Orders, grow_piece, renumbered
+from .tasks import BoxWork, Grown, grow_piece, renumbered
 
 MOST_NEW_PARTS = 8
 """Parts that the rest of one part is divided into, at most: boxes are handed back while others are at work, so few are enough."""
@@ -56,7 +56,7 @@ def grow_part(
     target: int,
     known: LemmaTable,
     budget: int,
-    orders: Orders,
+    orders: Orders[int],
     handing: int,
 ) -> Grown:
     """Grow a piece under one of the losses, see `grow_piece`."""

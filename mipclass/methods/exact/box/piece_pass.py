@@ -15,11 +15,11 @@ from typing import Any, Protocol
 from ....arrays import Array
 from ....protocol.checkpoint import CheckpointFolder
 from ....protocol.crew import Crew
-from ....protocol.tasks import TaskRecord, TasksUnderWay
+from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
 from .kernels.state import Boxes
 from .lemmas import Lemmas
 from .pieces import NO_TREE, Piece
-from .tasks import BoxWork, Grown, Orders, grow_piece, renumbered
+from .tasks import BoxWork, Grown, grow_piece, renumbered
 
 Stop = Callable[[], object]
 Progress = Callable[[], None]
@@ -69,7 +69,7 @@ def first_pieces(r: int) -> dict[int, Piece]:
     return {0: Piece(Boxes.faces(r), NO_TREE)}
 
 
-class _Polled(Orders):
+class _Polled(Orders[int]):
     """Orders of a task in the caller's own thread, which asks whether to stop itself."""
 
     def __init__(self, best: int, stop: Stop, on_progress: Progress | None) -> None:
@@ -193,7 +193,7 @@ class PiecePass:
         search, piece = self.search, self.pieces[number]
         if grown.W is not None:
             search.offer(grown.W)
-        self._orders.best = min(self._orders.best, search.best)
+        self._orders.lower(search.best)
         search.nodes += grown.nodes
         search.visits += grown.visits
         self.visits += grown.visits

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import Array, Index, Positions
+from ....protocol.tasks import Orders
 from ..rational import surely_positive
 from .kernels.state import (
     ASKING,
@@ -88,22 +89,6 @@ class BoxWork:
         return Lemmas(self.Z, self.weights, self.scales, self.few, own_space, self.walls, known, self.refused)
 
 
-@dataclass
-class Orders:
-    """What a task is told while it runs, if it shares memory with the caller, and otherwise at its start.
-
-    best : the incumbent's cost.     seconds : after these the task ends by itself.     stopped : it should end now.
-    """
-
-    best: int
-    seconds: float = float("inf")
-    stopped: bool = False
-
-    def is_over(self, seconds: float) -> bool:
-        """Whether a task that has been running for so many seconds should end."""
-        return self.stopped or seconds > self.seconds
-
-
 @dataclass(frozen=True, eq=False)
 class Grown:
     """What a task brings back: the tree of the piece, the boxes that it did not get to, and what it found on the way.
@@ -154,7 +139,7 @@ def last_rule(M: Array, path: Path, depth: int) -> Array | None:
 
 
 def grow_piece(
-    work: BoxWork, piece: Piece, target: int, known: LemmaTable, budget: int, orders: Orders, handing: int = 0
+    work: BoxWork, piece: Piece, target: int, known: LemmaTable, budget: int, orders: Orders[int], handing: int = 0
 ) -> Grown:
     """Grow a piece until every leaf proves min(target, cost of the incumbent), within about `budget` point visits.
 
@@ -167,7 +152,7 @@ class _Growing:
     """One task under way."""
 
     def __init__(
-        self, work: BoxWork, piece: Piece, target: int, known: LemmaTable, orders: Orders, handing: int
+        self, work: BoxWork, piece: Piece, target: int, known: LemmaTable, orders: Orders[int], handing: int
     ) -> None:
         self.work, self.piece, self.orders, self.handing = work, piece, orders, handing
         self.lemmas = work.lemmas(known)
@@ -223,7 +208,7 @@ class _Growing:
         cost = self.work.cost(W)
         if cost < self.best:
             self.best, self.W = cost, np.array(W, dtype=np.float64)
-            self.orders.best = min(self.orders.best, cost)
+            self.orders.lower(cost)
 
     def _ask(self) -> None:
         """Look for a lemma about the members of the present box."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from ....arrays import Positions
 from ....protocol.crew import Crew
-from ....protocol.tasks import TaskRecord, TasksUnderWay
-from .subtrees import NodeOrders, NodeStart, Subtree, adopt, grow_subtree
+from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
+from .subtrees import NodeStart, Subtree, adopt, grow_subtree
 from .tree import CoverNode, IISSearch
 
 ALONE_NODES = 16
@@ -41,7 +41,7 @@ class NodesAtOnce:
     def advance(self, stop: Callable[[], object], on_progress: Callable[[], None] | None) -> None:
         """Until the bound meets the incumbent or `stop()`."""
         search, tasks = self.search, self._tasks
-        orders = NodeOrders(search.best)
+        orders: Orders[int | None] = Orders(search.best)
         try:
             while not stop():
                 while tasks.has_room and not search.finished:
@@ -51,8 +51,7 @@ class NodesAtOnce:
                     return
                 for (number, node), found in tasks.answers():
                     self._take(number, node, found)
-                if search.best is not None and (orders.best is None or search.best < orders.best):
-                    orders.best = search.best
+                orders.lower(search.best)
                 if on_progress is not None:
                     on_progress()
         finally:
@@ -62,14 +61,14 @@ class NodesAtOnce:
                 self._take(number, node, found)
             search.put_back()
 
-    def _hand_out(self, orders: NodeOrders) -> None:
+    def _hand_out(self, orders: Orders[int | None]) -> None:
         """Make a task of the open node with the lowest bound."""
         search, crew = self.search, self._tasks.crew
         node = search.hand_out()
         rows = self._rows.pop(node, search.master.rows)
         supports = [search.master.supports[k] for k in np.union1d(rows, node.proof.supports).tolist()]
         start = NodeStart(node.wrong, node.right, supports, search.centre, self._number)
-        own = orders if crew.sees_memory else NodeOrders(search.best, self._seconds_left())
+        own = orders if crew.sees_memory else Orders(search.best, self._seconds_left())
         budget = min(MOST_SECONDS, max(LEAST_SECONDS, self._seconds / (crew.workers * TASKS_PER_WORKER)))
         self._tasks.submit((self._number, node), grow_subtree, start, budget, own)
         self._number += 1

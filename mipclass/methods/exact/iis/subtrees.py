@@ -13,22 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ....arrays import Array, Positions
+from ....protocol.tasks import Orders
 from .cover import CoverData
 from .leaf_bounds import Called
 from .separator import Support
 from .tree import CoverNode, IISSearch
-
-
-@dataclass
-class NodeOrders:
-    """What a task is told while it runs, if it shares memory with the caller, and otherwise at its start.
-
-    best : the incumbent's cost.     seconds : after these the task ends by itself.     stopped : it should end now.
-    """
-
-    best: int | None
-    seconds: float = float("inf")
-    stopped: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +70,7 @@ class Subtree:
 class _Stop:
     """Asks the orders whether to stop, which is a limit and no pause, and passes a better incumbent on."""
 
-    def __init__(self, search: IISSearch, orders: NodeOrders) -> None:
+    def __init__(self, search: IISSearch, orders: Orders[int | None]) -> None:
         self._search, self._orders, self._began = search, orders, time.monotonic()
 
     def __call__(self) -> bool:
@@ -91,10 +80,10 @@ class _Stop:
 
     def limit(self) -> bool:
         """Whether the task should end."""
-        return self._orders.stopped or time.monotonic() - self._began > self._orders.seconds
+        return self._orders.is_over(time.monotonic() - self._began)
 
 
-def grow_subtree(data: CoverData, start: NodeStart, budget: float, orders: NodeOrders) -> Subtree:
+def grow_subtree(data: CoverData, start: NodeStart, budget: float, orders: Orders[int | None]) -> Subtree:
     """Process the node and those below it, lowest bound first, for about `budget` seconds of processor time."""
     cpu = time.thread_time()
     search = IISSearch(data, seed=start.seed)
@@ -102,10 +91,8 @@ def grow_subtree(data: CoverData, start: NodeStart, budget: float, orders: NodeO
 
     stop = _Stop(search, orders)
     while not stop() and not search.finished and search.step(stop):
-        if search.best_W is not None and (
-            orders.best is None or (search.best is not None and search.best < orders.best)
-        ):
-            orders.best = search.best
+        if search.best_W is not None:
+            orders.lower(search.best)
         if time.thread_time() - cpu > budget:
             break
     return _brought_back(search, time.thread_time() - cpu)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....arrays import Array, Index
+from ....protocol.tasks import Orders
 from ..form import ProofForm
 from .offsets import best_offset, is_allowed, least_loss
 from .problem import WholeProblem
@@ -85,25 +86,12 @@ class WholeWork:
         return loss, rule
 
 
-@dataclass
-class TreeOrders:
-    """What a task is told while it runs, if it shares memory with the caller, and otherwise at its start.
+class TreeOrders(Orders[Fraction | None]):
+    """Orders of a task over boxes of whole weights."""
 
-    best : the incumbent's cost.     seconds : after these the task ends by itself.     stopped : it should end now.
-    """
-
-    best: Fraction | None
-    seconds: float = float("inf")
-    stopped: bool = False
-
-    def lower(self, best: Fraction | None) -> None:
-        """An incumbent of this cost is known."""
-        if best is not None and (self.best is None or best < self.best):
-            self.best = best
-
-    def is_over(self, task: GrowingBox) -> bool:
+    def end(self, task: GrowingBox) -> bool:
         """Whether the task should end."""
-        return self.stopped or time.monotonic() - task.began > self.seconds
+        return self.is_over(time.monotonic() - task.began)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +162,7 @@ class GrowingBox:
                 self.ops = np.concatenate([self.ops, np.zeros_like(self.ops)])
             elif status == BETTER:
                 self._judge()
-            if self.orders.is_over(self):
+            if self.orders.end(self):
                 self._hand_back(int(state[0]))
                 is_over = True
                 break

@@ -65,7 +65,7 @@ class _Polled(TreeOrders):
         super().__init__(host.best)
         self._host = host
 
-    def is_over(self, task: GrowingBox) -> bool:
+    def end(self, task: GrowingBox) -> bool:
         """Ask the caller."""
         host = self._host
         host.under_way = task.nodes
