@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from ..arrays import Array
 from ..kernels.waiting import working_seconds
 from .checkpoint import CheckpointFolder
 from .crew import Crew, crew_for
@@ -35,6 +36,10 @@ class Event:
 
 Callback = Callable[[Event], Any]
 """Called with each Event; only the answer False stops the solve."""
+
+Related = Callable[[int], Iterable[Array]]
+"""For a number of errors: weights w of rules that heuristics for related problems find."""
+
 LINE_SECONDS_TERMINAL, LINE_SECONDS_FILE = 0.1, 1.0
 """Least seconds between two progress lines: rewritten in place on a terminal, appended elsewhere."""
 
@@ -48,7 +53,8 @@ class Run:
     changed. Neither ever raises for a limit: the solver returns its incumbent with the status that `stop()` gave. A solve
     inside this one gets `inner(...)`.
 
-    `warm_start` holds values by name ("w", "b", ...), in the user's units; a backend gets its start as an argument.
+    `warm_start` holds values by name ("w", "b", ...), in the user's units; a backend gets its start as an argument. `related` gives first
+    rules of heuristics for related problems where the driver knows some.
     """
 
     time_limit: float | None = None
@@ -72,6 +78,7 @@ class Run:
         self._crew: Crew | None = None
         self._has_crew = False
         self.checkpoint: CheckpointFolder | None = None
+        self.related: Related | None = None
         self.begin(self.solver, self.options)
 
     def begin(self, solver: str, options: dict[str, Any]) -> None:

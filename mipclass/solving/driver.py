@@ -20,6 +20,7 @@ from ..version import VERSION
 from . import registry
 from .arguments import as_problem, check_limits, check_start, start_values
 from .policy import Choice, Effort, choices
+from .relatives import related_rules
 from .through_backend import RECOUNT_TOLERANCE, through_backend
 
 SECOND_TRY_SECONDS = 10.0
@@ -181,6 +182,7 @@ def _run(problem: Problem, choice: Choice, run: Run, options: Mapping[str, Any] 
         raise UnsupportedProgramError(_refusal(name, problem, form.reason))
     merged = options if not choice.options else {**choice.options, **(options or {})}
     run.begin(name, resolve_options(name, solver.options, merged))
+    run.related = related_rules(problem, run)
     if not isinstance(solver, Method):
         return _finish(problem, through_backend(problem, solver, run), run, name, solver.version())
     run.say("at work (a first call compiles its kernels, once)")

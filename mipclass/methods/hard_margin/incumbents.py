@@ -1,4 +1,5 @@
-"""First rules for the hard-margin loss: descents from the class means and from random directions, swaps of single points, and kicks.
+"""First rules for the hard-margin loss: descents from the class means and from random directions, swaps of single points, kicks, and rules of heuristics
+for related problems.
 
 The kicks are an iterated local search over the points that a rule keeps right (`kernels.kicks`): a kick leaves a local optimum of the swaps, and
 the rule it leads to is kicked next when it costs little more than the best one; series of kicks start elsewhere in turn.
@@ -15,7 +16,7 @@ from ...modelling.problem import Problem
 from ...protocol.result import Values
 from ...protocol.run import Run
 from ..base import Refusal
-from .form import HardMarginForm, match_hard_margin
+from .form import AT_MARGIN, HardMarginForm, match_hard_margin
 
 NEAR = 1.2
 """Swaps are tried on rules that cost at most this multiple of the incumbent."""
@@ -44,6 +45,9 @@ WORSE, RETURN = 0.05, 200
 starts, in turn from a random descent and from the best rule.
 The value 0.05 is the best of 0, 0.02 and 0.05 and two annealings (7, 7, 9, 7 and 8 optima of 9), with one seed on nine hard instances and all series from
 the best rule: a hint, no more. From other seeds and starts some of the nine are missed."""
+
+MANY = 50
+"""Points from which on a solver that starts from nothing is also given the rules of related heuristics: below that, kicks find the optimum."""
 
 DRAWS = 200
 """Random numbers of one kick: more than it has points to choose."""
@@ -128,6 +132,20 @@ def first_rule(form: HardMarginForm, run: Run, starts: int, kicks: int, warm: Ar
     return min(best, rule, key=lambda found: found[0])
 
 
+def with_related(form: HardMarginForm, best: Rule, run: Run) -> Rule:
+    """The best of the rule and those of related heuristics, each after a descent and swaps."""
+    for w in run.related(errors_of(form, best)) if run.related is not None else ():
+        rule = improved(form, form.between_clouds(w), best[0], run.stop)
+        best = min(best, rule, key=lambda found: found[0])
+    return best
+
+
+def errors_of(form: HardMarginForm, rule: Rule) -> int:
+    """How many points lie below their margins, but for rounding."""
+    w, b = form.rule(rule[1], rule[2])
+    return int((form.model.y_pm1 * (form.X @ w + b) < 1 - AT_MARGIN).sum())
+
+
 def _of_means(form: HardMarginForm) -> Array:
     """The direction between the means of the clouds, in units of the features' spreads."""
     return (form.P.mean(axis=0) - form.N.mean(axis=0)) / _spread(form) ** 2
@@ -199,7 +217,10 @@ def start_for_solver(problem: Problem, run: Run) -> Values | None:
     form = match_hard_margin(problem)
     if isinstance(form, Refusal):
         return None
-    _, w, b = first_rule(form, run, STARTS, KICKS)
+    best = first_rule(form, run, STARTS, KICKS)
+    if len(form.X) >= MANY:
+        best = with_related(form, best, run)
+    w, b = best[1:]
     w, b, cost = form.feasible(*form.rule(w, b))
     run.report(objective=float(cost))
     return {"w": w, "b": np.asarray(b)} if form.intercept else {"w": w}

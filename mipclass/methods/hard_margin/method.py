@@ -13,7 +13,7 @@ from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
 from ..base import ROUNDING_HIDES, Method, Refusal
 from .form import HardMarginForm, match_any, match_few_pairs
-from .incumbents import KICKS, STARTS, Rule, Stop, first_rule
+from .incumbents import KICKS, STARTS, Rule, Stop, first_rule, with_related
 from .point_search import PointSearch
 from .proof import SHORT_SHARE, SHORTEST_WRITING, TOLERANCE, WRITTEN_PER_SECOND, Search, hard_margin_certificate, rising
 from .search import DirectionSearch
@@ -63,6 +63,8 @@ class _Proof(Method[HardMarginForm]):
             ended = run.stop() or (Status.NODE_LIMIT if limit is not None and nodes >= limit else None)
             if ended or lower >= best[0] * (1 - 2 * TOLERANCE):
                 break
+            if place == 0:
+                search.best = best = with_related(form, best, run)
         return self._outcome(form, run, best, proven, lower, nodes, ended)
 
     def _outcome(
