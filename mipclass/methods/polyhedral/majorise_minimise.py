@@ -31,7 +31,8 @@ _STILL_TO_COME = 4.0
 """All further decreases of a descent, in units of the last one, that are hoped for: decreases shrink from step to step."""
 
 LONG_DESCENT = 8
-"""LPs of a descent after which its steps are prolonged: they have become short and point the same way."""
+"""LPs of a descent after which its steps are prolonged: they have become short and point the same way. They are so from the start in a
+descent that goes on from the answer on a sample."""
 
 SMALLEST_PRICE = 1e-6
 """Price of |V|_1 in standardised units, relative to the smaller class's weight: it only breaks ties."""
@@ -69,10 +70,13 @@ class AssignmentSearch:
         """Report f at the best point so far, with the trivial lower bound 0."""
         self.run.report(objective=self.unit * point.value, bound=0.0, iterations=self.lps)
 
-    def descend(self, assignment: Positions, beat: float = np.inf, least: float = DECREASE) -> Iterate | None:
+    def descend(
+        self, assignment: Positions, beat: float = np.inf, least: float = DECREASE, short: int = LONG_DESCENT
+    ) -> Iterate | None:
         """Majorise-minimise from an assignment until it repeats or f decreases by no more than `least`; None if no LP was solved in time.
 
-        A descent that would stay above `beat` even if it decreased by _STILL_TO_COME times its last decrease is given up.
+        A descent that would stay above `beat` even if it decreased by _STILL_TO_COME times its last decrease is given up. After `short` LPs the steps
+        are prolonged.
         """
         best: Iterate | None = None
         started = self.lps
@@ -84,7 +88,7 @@ class AssignmentSearch:
             if best is not None and value >= best.value - least:
                 break
             found = Iterate(answer[0], value)
-            if best is not None and self.lps - started > LONG_DESCENT:
+            if best is not None and self.lps - started > short:
                 found = self._further(best, found)
             hopeless = best is not None and value - _STILL_TO_COME * (best.value - value) > beat
             best = found

@@ -29,8 +29,8 @@ REACH = 3.0
 """Radius of the box in units of the one within which no point beyond the nearest can leave its piece."""
 
 LEAST_RADIUS = 1e-3
-"""Least radius of the box, in standardised units: where many points lie on kinks, the nearest allow none, and a box as small as the LP's
-tolerance would not be felt."""
+"""Least radius of the box, in standardised units. Where so many points lie on kinks that a part of them allows no such box, hyperplanes that coincide, say,
+all points are taken at once."""
 
 ROOM = 2.0
 """Radius of the box in units of the last step: steps of a descent shrink slowly."""
@@ -94,7 +94,7 @@ class NearKinks:
         pieces = self._pieces(centre, assignment)
         near, radius = self._nearest(pieces, ROOM * self.step)
         for _ in range(MOST_ROUNDS):
-            if np.mean(near) > MOST_NEAR or run.stop() is not None:
+            if radius < LEAST_RADIUS or np.mean(near) > MOST_NEAR or run.stop() is not None:
                 return None
             answer = self._solve_part(assignment, run, centre, pieces, near, radius)
             there = self._pieces(answer.planes, assignment)
@@ -147,7 +147,7 @@ class NearKinks:
         bounds = [int(share * len(pieces.distance)) for share in (FEWEST_NEAR, MOST_AT_FIRST)]
         least, most = np.partition(pieces.distance, bounds)[bounds]
         reach = np.clip(radius / to_radius, least, most) if radius > 0.0 else most
-        return pieces.distance <= reach, max(radius, float(to_radius * reach), LEAST_RADIUS)
+        return pieces.distance <= reach, max(radius, float(to_radius * reach))
 
     def _of_both(self, values: NDArray[Number]) -> tuple[NDArray[Number], NDArray[Number]]:
         """The parts of A and of B."""

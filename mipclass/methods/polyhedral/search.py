@@ -45,8 +45,12 @@ LEAST_OF_A_CLASS = 50
 SEARCH_WORK = 40_000
 """Rounds times dual columns (m + k) h of the default search, within the limits of FEWEST_ROUNDS and MOST_ROUNDS."""
 
-FEWEST_ROUNDS, MOST_ROUNDS = 20, 200
-"""Disturbances of the default search on large and on small data."""
+FEWEST_ROUNDS, ROUNDS, MOST_ROUNDS = 3, 20, 200
+"""Disturbances of the default search: with hundreds of features, on large and on small data."""
+
+LP_WORK = 1e9
+"""Rounds times the work of an LP, points times (h d)^2 for its normal matrices: there are ROUNDS of them as long as an LP takes about a quarter of a
+second."""
 
 _LP_GAP = 1e-6
 """Difference of an LP's value and bound, relative to unit + value, above which it was not solved."""
@@ -83,12 +87,12 @@ def separate(
 ) -> Separation:
     """Minimise f over h hyperplanes. `start` gives hyperplanes to begin with instead of clusters of B.
 
-    `rounds` is the number of disturbances; None is 20, and up to 200 on small data, where an LP costs little. The LPs are
+    `rounds` is the number of disturbances; None is 20, up to 200 on small data, where an LP costs little, and down to 3 with hundreds of features. The LPs are
     solved by `backend` if given, else as `lp` says. With `nodes` > 0 a branch and bound of at most so many nodes follows;
     it gives a lower bound, or the proof.
     """
     if rounds is None:
-        rounds = int(np.clip(SEARCH_WORK // ((len(sets.A) + len(sets.B)) * h), FEWEST_ROUNDS, MOST_ROUNDS))
+        rounds = _rounds(sets, h)
     standard = Standardised.of(sets)
     rng = np.random.default_rng(run.seed)
     search = AssignmentSearch(
@@ -107,6 +111,14 @@ def separate(
     if proof.stopped is None and nodes > 0 and point.value > DECREASE:
         proof = prove(standard.sets, h, point, run, nodes, standard.unit)
     return _finish(sets, standard, search, proof, nodes > 0)
+
+
+def _rounds(sets: PointSets, h: int) -> int:
+    """Disturbances of the default search: fewer, the more an LP costs."""
+    points, entries = len(sets.A) + len(sets.B), h * sets.A.shape[1]
+    affordable = int(LP_WORK // (min(points, SAMPLE) * entries**2))
+    few = int(np.clip(affordable, FEWEST_ROUNDS, ROUNDS))
+    return int(np.clip(SEARCH_WORK // (points * h), few, MOST_ROUNDS))
 
 
 def _finish(
@@ -137,7 +149,14 @@ def _from_start(
         found = search.descend(k_means(sets.B[:, :-1], h, rng))
         point = _better(found, _trivial(sets, h))
     search.report(point)
-    return search.improve(point, rounds, rng)
+    return _or_from_one(search, search.improve(point, rounds, rng))
+
+
+def _or_from_one(search: AssignmentSearch, point: Iterate) -> Iterate:
+    """The better of the point and the end of a descent from one hyperplane for all of B, which begins with the robust LP's answer."""
+    if point.value <= DECREASE or search.run.stop() is not None:
+        return point
+    return _better(search.descend(np.zeros(len(search.sets.B), dtype=np.intp), beat=point.value), point)
 
 
 def _better(found: Iterate | None, known: Iterate) -> Iterate:
@@ -161,11 +180,12 @@ def _through_sample(
     if len(sets.A) + len(sets.B) > 2 * SECOND_SAMPLE:
         larger = _on_sample(search, h, SECOND_SAMPLE, rng)
         larger.lp.begin_near(planes)
-        found = larger.descend(larger.sets.nearest_plane(planes), least=SECOND_DECREASE)
+        found = larger.descend(larger.sets.nearest_plane(planes), least=SECOND_DECREASE, short=1)
         planes = planes if found is None else found.planes
         search.lps += larger.lps
     search.lp.begin_near(planes)
-    point = _better(search.descend(sets.nearest_plane(planes)), Iterate(planes, sets.value(planes)))
+    point = _better(search.descend(sets.nearest_plane(planes), short=1), Iterate(planes, sets.value(planes)))
+    point = _or_from_one(search, point)
     return point if first is None else _better(point, Iterate(first, sets.value(first)))
 
 

@@ -42,7 +42,7 @@ class SuccessiveLP(Method[PolyhedralForm]):
         ),
         "rounds": Option(
             None,
-            "disturbances of the iterated local search; None is 20, and up to 200 on small data",
+            "disturbances of the iterated local search; None is 20, up to 200 on small data, fewer with hundreds of features",
             optional(number(0, integer=True)),
         ),
         "lp": Option(

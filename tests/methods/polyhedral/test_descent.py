@@ -174,6 +174,17 @@ def test_search_is_reproducible_and_improves_with_rounds():
     assert np.array_equal(separate(sets, 3, Run.quiet(), rounds=16).planes, some.planes)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("sample", [20, 4000])
+def test_more_hyperplanes_are_never_worse_than_the_robust_lp(seed, sample, monkeypatch):
+    monkeypatch.setattr(search, "SAMPLE", sample)
+    monkeypatch.setattr(search, "LEAST_OF_A_CLASS", 5)
+    sets = random_sets(seed, m=70, k=60, n=6)
+    robust = lp_value_written_out(sets, np.zeros(60, dtype=int), 1)
+    for h in (2, 3):
+        assert separate(sets, h, Run.quiet(), rounds=0).value <= robust + 1e-8
+
+
 @pytest.mark.parametrize("lp", ["highs", "interior-point", "backend"])
 def test_every_lp_route_gives_a_reported_value_that_is_true(lp):
     sets = random_sets(12, m=25, k=25, l1=0.01, weighted=True)

@@ -60,3 +60,20 @@ def test_hyperplanes_far_away_are_left_for_all_points():
     lp.assignment = assignment
     answer = lp.solve(assignment, Run.quiet())
     assert answer.value == pytest.approx(lp_value_written_out(sets, assignment, 2), abs=1e-7)
+
+
+def test_hyperplanes_that_coincide_leave_no_part_to_try(monkeypatch):
+    sizes = []
+
+    def counted(sets, *arguments, **named):
+        sizes.append(len(sets.A) + len(sets.B))
+        return solve_assignment(sets, *arguments, **named)
+
+    monkeypatch.setattr(near_kinks, "solve_assignment", counted)
+    sets = random_sets(5, m=300, k=300)
+    lp, assignment = NearKinks(sets, 2, 1e-9), np.arange(300) % 2
+    lp.begin_near(np.tile(solve_assignment(sets, np.zeros(300, dtype=int), 1).planes, (2, 1)))
+    lp.assignment = assignment
+    answer = lp.solve(assignment, Run.quiet())
+    assert sizes == [600]
+    assert answer.value == pytest.approx(lp_value_written_out(sets, assignment, 2), abs=1e-7)
