@@ -153,10 +153,22 @@ def _from_start(
 
 
 def _or_from_one(search: AssignmentSearch, point: Iterate) -> Iterate:
-    """The better of the point and the end of a descent from one hyperplane for all of B, which begins with the robust LP's answer."""
-    if point.value <= DECREASE or search.run.stop() is not None:
+    """The better of the point and the end of a descent from one hyperplane for all of B."""
+    if point.value <= DECREASE:
         return point
-    return _better(search.descend(np.zeros(len(search.sets.B), dtype=np.intp), beat=point.value), point)
+    return _better(search.descend(_one_for_all(search), beat=point.value), point)
+
+
+def _or_from_robust(search: AssignmentSearch, point: Iterate) -> Iterate:
+    """The point, or the end of a descent from the robust LP's answer where that is better: one LP where it is not."""
+    robust = search.solve(_one_for_all(search)) if point.value > DECREASE and search.run.stop() is None else None
+    if robust is None or search.sets.value(robust[0]) >= point.value - DECREASE:
+        return point
+    return _or_from_one(search, point)
+
+
+def _one_for_all(search: AssignmentSearch) -> Positions:
+    return np.zeros(len(search.sets.B), dtype=np.intp)
 
 
 def _better(found: Iterate | None, known: Iterate) -> Iterate:
@@ -185,7 +197,7 @@ def _through_sample(
         search.lps += larger.lps
     search.lp.begin_near(planes)
     point = _better(search.descend(sets.nearest_plane(planes), short=1), Iterate(planes, sets.value(planes)))
-    point = _or_from_one(search, point)
+    point = _or_from_robust(search, point)
     return point if first is None else _better(point, Iterate(first, sets.value(first)))
 
 
