@@ -24,10 +24,10 @@ PROOF_OPTIONS: dict[str, Option] = {
     "local_steps": Option(20_000, "line searches for the first incumbent", number(0, integer=True)),
 }
 
-BOX_OPTIONS: dict[str, Option] = {
+KEPT_OPTIONS: dict[str, Option] = {
     **PROOF_OPTIONS,
     "checkpoint": Option(
-        None, "folder in which a proof by boxes is kept, and from which it goes on; None for none", optional(a_path)
+        None, "folder in which a proof is kept, and from which it goes on; None for none", optional(a_path)
     ),
 }
 

@@ -15,7 +15,7 @@ from ...protocol.options import Options
 from ...protocol.result import Outcome
 from ...protocol.run import Run
 from ..base import Method, Refusal
-from .answer import BOX_OPTIONS
+from .answer import KEPT_OPTIONS
 from .constrained import prove_constrained, prove_in_cone
 from .few.search import MOST_SETS, number_of_sets, prove_few
 from .form import ProofForm, match_proof
@@ -30,7 +30,7 @@ class Exact(Method[ProofForm]):
 
     name: ClassVar[str] = "exact"
     promise: ClassVar[str] = "proven: optimum with a checkable certificate when it finishes, a proven bound at any time"
-    options: ClassVar[Options] = BOX_OPTIONS
+    options: ClassVar[Options] = KEPT_OPTIONS
 
     def match(self, problem: Problem) -> ProofForm | Refusal:
         """The 0-1 loss with limits, rows, few features or whole weights, or why the problem is not of that form."""

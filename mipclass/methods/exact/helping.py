@@ -9,7 +9,7 @@ from ...protocol.run import Run
 from .box.piece_pass import Help
 from .form import ProofForm
 
-NOT_KEPT = "the option 'checkpoint' keeps proofs by boxes of real weights for given features alone; this problem is proven in another way, and nothing is kept."
+NOT_KEPT = "the option 'checkpoint' keeps proofs of real weights for given features alone; this problem is proven in another way, and nothing is kept."
 """Said where a folder is named in vain."""
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...errors import warn
 from ...protocol.result import Outcome, Status
 from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData
@@ -22,7 +21,7 @@ from .answer import answer
 from .box.search import MAX_RANK
 from .first_rules import first_rule, initial_rule
 from .form import ProofForm
-from .helping import NOT_KEPT, help_of
+from .helping import help_of
 from .provers import BoxProver, IISProver, Prover, trivial_lower
 from .quick import is_small, quick_rule
 from .race import UNLIMITED, Purpose, Race
@@ -154,8 +153,6 @@ def _raced(
         raise StoppedError
     remote = None
     helping = help_of(run)
-    if run.checkpoint is not None and "box" not in names:
-        warn(NOT_KEPT)
     if helping is not None and helping.crew is not None and len(names) > 1:
         remote = RemoteIIS(form.cover(data), run.seed, start)
         names = [name for name in names if name != "iis"]

@@ -24,6 +24,7 @@ from .iis.at_once import ALONE_NODES, NodesAtOnce
 from .iis.cover import CoverData
 from .iis.proof import iis_lower
 from .iis.rules import widest_rules
+from .iis.saved import TreeSaver
 from .iis.tree import IISSearch, limits_of
 
 Stop = Callable[[], object]
@@ -224,6 +225,9 @@ class IISProver:
         self.search.master.run = run
         self._run = run
         self._at_once: NodesAtOnce | None = None
+        self._saver = None if run is None or run.checkpoint is None else TreeSaver(run.checkpoint, data)
+        if self._saver is not None:
+            self._saver.load(self.search)
 
     @property
     def lower(self) -> int:
@@ -258,14 +262,27 @@ class IISProver:
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
         """Go on until it is done or `stop()`; from ALONE_NODES nodes on with all workers of the run, if it has some."""
         crew = None if self._run is None else self._run.crew()
+
+        def told() -> None:
+            if self._saver is not None:
+                self._saver.save_if_due(self.search)
+            on_progress()
+
         if crew is None or self._run is None:
-            self.search.advance(stop, on_progress)
+            self.search.advance(stop, told)
+            self._keep()
             return
-        self.search.advance(_FirstNodes(self.search, stop), on_progress)
+        self.search.advance(_FirstNodes(self.search, stop), told)
         if not self.search.finished and not stop():
             if self._at_once is None:
                 self._at_once = NodesAtOnce(self.search, crew, self._run.seconds_left)
-            self._at_once.advance(stop, on_progress)
+            self._at_once.advance(stop, told)
+        self._keep()
+
+    def _keep(self) -> None:
+        """A last state on disk when the search ends."""
+        if self._saver is not None and self._run is not None and (self.search.finished or self._run.stop()):
+            self._saver.save(self.search)
 
     @property
     def log(self) -> Sequence[TaskRecord]:

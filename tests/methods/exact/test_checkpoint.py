@@ -17,6 +17,7 @@ import mipclass
 from mipclass import models
 from mipclass.errors import InvalidInputError, MipclassWarning, OptionError
 from mipclass.methods.exact.box import piece_pass, saved
+from mipclass.methods.exact.iis import saved as iis_saved
 from mipclass.protocol.result import Status
 from tests.paths import ROOT
 
@@ -137,10 +138,65 @@ def test_damaged_files_are_refused(every_task, tmp_path, name, fault):
         stopped_after(20, X, y, tmp_path / "run")
 
 
-def test_a_proof_without_boxes_says_that_nothing_is_kept(tmp_path):
-    X, y = points(n=40, d=11)
-    with pytest.warns(MipclassWarning, match="nothing is kept"):
-        mipclass.solve(models.zero_one(X, y), solver="exact", time_limit=5, options={"checkpoint": tmp_path / "run"})
+@pytest.fixture
+def every_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state on disk after every step of branch and cut."""
+    monkeypatch.setattr(iis_saved, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(iis_saved, "SAVE_SHARE", 1e9)
+
+
+def many_features(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((70, 11))
+    return X, np.where(X[:, 0] + rng.normal(0, 1.2, 70) > 0, 1, -1)
+
+
+def stopped_at(problem: Any, nodes: int, folder: Path, **more: Any) -> Any:
+    return mipclass.solve(
+        problem, solver="iis", options={"checkpoint": folder}, callback=lambda event: (event.nodes or 0) < nodes, **more
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_stopped_branch_and_cut_goes_on_where_it_was(every_node, tmp_path, threads):
+    problem = models.zero_one(*many_features())
+    whole = mipclass.solve(problem, solver="iis")
+    first = stopped_at(problem, whole.nodes // 2, tmp_path / "run", threads=threads)
+    assert first.status is Status.INTERRUPTED
+    assert first.claim == "heuristic"
+    begun: list[float] = []
+    again = mipclass.solve(
+        problem,
+        solver="iis",
+        threads=threads,
+        options={"checkpoint": tmp_path / "run"},
+        callback=lambda event: begun.append(event.bound),
+    )
+    assert (again.status, again.bound, again.certified) == (Status.OPTIMAL, whole.bound, True)
+    assert min(begun) >= first.bound  # nothing that was known is lost
+    third = mipclass.solve(problem, solver="iis", options={"checkpoint": tmp_path / "run"})
+    assert (third.nodes, third.certified, third.bound) == (again.nodes, True, whole.bound)
+
+
+def test_branch_and_cut_under_limits_goes_on_where_it_was(every_node, tmp_path):
+    X, y = many_features(1)
+    problem = models.zero_one(X, y, subject_to=[models.FalsePositiveRate(at_most=0.05)])
+    whole = mipclass.solve(problem, solver="iis")
+    first = stopped_at(problem, max(1, whole.nodes // 2), tmp_path / "run")
+    again = mipclass.solve(problem, solver="iis", options={"checkpoint": tmp_path / "run"})
+    assert first.bound <= again.bound
+    assert (again.status, again.bound, again.certified) == (Status.OPTIMAL, whole.bound, True)
+
+
+def test_a_damaged_state_of_branch_and_cut_is_refused(every_node, tmp_path):
+    problem = models.zero_one(*many_features())
+    stopped_at(problem, 2, tmp_path / "run")
+    [path] = (tmp_path / "run").rglob("state")
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(bytes(raw))
+    with pytest.raises(InvalidInputError, match="damaged"):
+        stopped_at(problem, 2, tmp_path / "run")
 
 
 @pytest.mark.parametrize("constraint", [models.MaxFeatures(1), models.IntegerCoefficients(2)])

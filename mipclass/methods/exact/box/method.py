@@ -9,7 +9,7 @@ from ....protocol.options import Options
 from ....protocol.result import Outcome
 from ....protocol.run import Run
 from ...base import Method, Refusal
-from ..answer import BOX_OPTIONS
+from ..answer import KEPT_OPTIONS
 from ..form import ProofForm, match_proof
 from ..helping import open_checkpoint
 from ..plain import prove_plain
@@ -21,7 +21,7 @@ class Box(Method[ProofForm]):
 
     name: ClassVar[str] = "box"
     promise: ClassVar[str] = "proven: exact with a checkable certificate when it finishes, a proven bound at any time"
-    options: ClassVar[Options] = BOX_OPTIONS
+    options: ClassVar[Options] = KEPT_OPTIONS
 
     def match(self, problem: Problem) -> ProofForm | Refusal:
         """The plain 0-1 loss of few features, or why the problem is not of that form."""

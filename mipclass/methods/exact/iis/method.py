@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from ....errors import warn
 from ....modelling.problem import Problem
 from ....protocol.options import Option, Options, one_of
 from ....protocol.result import Outcome
 from ....protocol.run import Run
 from ...base import Method, Refusal
-from ..answer import PROOF_OPTIONS
+from ..answer import KEPT_OPTIONS
 from ..constrained import prove_constrained
 from ..first_rules import first_rules
 from ..form import ProofForm, match_proof
+from ..helping import NOT_KEPT, open_checkpoint
 from ..plain import prove_plain
 
 
@@ -22,7 +24,7 @@ class IIS(Method[ProofForm]):
     name: ClassVar[str] = "iis"
     promise: ClassVar[str] = "proven: exact with a checkable certificate when it finishes, a proven bound at any time"
     options: ClassVar[Options] = {
-        **PROOF_OPTIONS,
+        **KEPT_OPTIONS,
         "master": Option(
             "own",
             "'own' branch and bound, whose every bound is certified, or 'scip', whose bounds beyond the root's are SCIP's word",
@@ -39,7 +41,10 @@ class IIS(Method[ProofForm]):
         if run.options.get("master") == "scip":
             from .scip_master import prove_by_scip
 
+            if run.options["checkpoint"] is not None:
+                warn(NOT_KEPT)
             return prove_by_scip(form, run, first_rules(form, run))
+        open_checkpoint(form, run)
         if form.statement.is_plain:
             return prove_plain(form, run, ("iis",))
         return prove_constrained(form, run)

@@ -170,7 +170,7 @@ class IISSearch:
             return False
         heapq.heappop(self._open)
         if self._is_closed(node):
-            self._least_closed = min(node.bound, node.bound if self._least_closed is None else self._least_closed)
+            self._note_closed(node)
             return True
         if node.point < 0:
             return True
@@ -196,6 +196,19 @@ class IISSearch:
         self.root = CoverNode(wrong, right, self.leaves.nothing())
         self._open = [(0, 0, self.root)]
 
+    def go_on_from(self, tree: tuple[CoverNode, list[CoverNode], list[CoverNode]]) -> None:
+        """Replace the tree: its root, the leaves that are open or closed, and those that are unresolved."""
+        self.root, leaves, self.unresolved = tree
+        self._open = []
+        for leaf in leaves:
+            if self._is_closed(leaf):
+                self._note_closed(leaf)
+            else:
+                self._push(leaf)
+
+    def _note_closed(self, node: CoverNode) -> None:
+        self._least_closed = min(node.bound, node.bound if self._least_closed is None else self._least_closed)
+
     def opened(self) -> list[CoverNode]:
         """The nodes that are not processed."""
         return [node for _, _, node in self._open]
@@ -215,7 +228,7 @@ class IISSearch:
             below = stack.pop()
             stack += below.children
             if not below.children and below not in kept and self._is_closed(below):
-                self._least_closed = min(below.bound, below.bound if self._least_closed is None else self._least_closed)
+                self._note_closed(below)
         for leaf in opened:
             self._push(leaf)
 
