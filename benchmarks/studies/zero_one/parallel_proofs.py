@@ -1,14 +1,17 @@
 """Proofs by boxes with several workers: processor and wall seconds, efficiency, and what a killed run costs.
 
-Ways        one thread; two threads; two processes of loky; a local Dask cluster of two processes; "resumed": one thread with a checkpoint,
-            killed with SIGKILL after half of the seconds allowed, then resumed.
+Ways        one thread; two threads; two processes of loky; a local Dask cluster of two processes; "worker lost": the same cluster, one of whose
+            processes is killed with SIGKILL some seconds after the beginning; "resumed": one thread with a checkpoint, killed with SIGKILL at
+            that time, then resumed.
 Efficiency  wall(1) / (2 wall(2)): what a user waits for; and cpu(1) / cpu(2): work that is not done twice, whatever else the machine does.
             cpu is the time of the calling process, with its threads and the check of the certificate, and of the tasks elsewhere.
 Simulation  the log of tasks (processor seconds, who handed the box over, the pass) scheduled on 8, 64 and 512 workers, a task as soon as its
             box is known and a worker is free, pass after pass: sum of seconds / (workers * makespan). The budgets are those of two workers;
             more workers get smaller tasks, so this is a lower estimate for short proofs.
+Done again  "resumed": processor seconds of both processes, less those of one thread that was not killed; the killed one's include the time it takes to
+            import and to load kernels. "worker lost": tasks that were begun, less those that were finished.
 
-pima is proven to a fixed gap. heart_statlog has 13 features: branch and cut proves it, in one process, with any number of workers.
+pima and heart are proven to a fixed gap. heart_statlog has 13 features and is proven by branch and cut, the others by boxes.
 Run: python -m benchmarks.studies.zero_one.parallel_proofs     MIPCLASS_DATA must name the folder of the data sets (docs/datasets.md).
 """
 
@@ -21,29 +24,39 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import datasets, models, solve
+from mipclass.protocol.crew import DaskCrew
 
-WAYS = ("1 thread", "2 threads", "loky", "dask", "resumed")
+WAYS = ("1 thread", "2 threads", "loky", "dask", "worker lost", "resumed")
 MANY = (8, 64, 512)
 """Workers of the simulation."""
 
-RUNS: dict[str, tuple[float, float]] = {
-    "liver_bupa": (0.0, 120.0),
-    "ice_ai4i": (0.0, 600.0),
-    "pima": (0.1, 900.0),
-    "heart_statlog": (0.0, 300.0),
+
+class Proof(NamedTuple):
+    """How a data set is proven: to which relative gap, within which limit, and after how many seconds somebody is killed."""
+
+    gap: float
+    limit: float
+    killed_after: float
+
+
+RUNS = {
+    "liver_bupa": Proof(0.0, 120.0, 3.0),
+    "ice_ai4i": Proof(0.0, 600.0, 20.0),
+    "pima": Proof(0.1, 900.0, 60.0),
+    "heart_statlog": Proof(0.2, 900.0, 60.0),
 }
-"""Data set -> gap and time limit in seconds."""
 
 QUICK_SECONDS = 60.0
 """Time limit of a quick run."""
@@ -84,36 +97,70 @@ def simulated(tasks: Sequence[Sequence[float]], workers: int) -> float:
 
 
 @contextmanager
-def workers_of(way: str) -> Iterator[None]:
+def workers_of(way: str, killed_after: float) -> Iterator[None]:
     """joblib as the way asks for."""
     if way == "loky":
         with joblib.parallel_config("loky", n_jobs=2):
             yield
-    elif way == "dask":
+    elif way in ("dask", "worker lost"):
         from distributed import Client, LocalCluster
 
         with (
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-            Client(cluster),
+            Client(cluster) as client,
             joblib.parallel_config("dask"),
         ):
+            victim = min(client.run(os.getpid).values())
+            timer = threading.Timer(killed_after, os.kill, (victim, signal.SIGKILL))
+            if way == "worker lost":
+                timer.start()
             yield
+            timer.cancel()
     else:
         yield
 
 
-def measured(name: str, way: str, gap: float, limit: float, folder: str | None = None) -> dict[str, Any]:
+def _noted(shared: Any, path: str, function: Any, *arguments: Any) -> Any:
+    """Carry out a task after a line has been written for it."""
+    with Path(path).open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    return function(shared, *arguments)
+
+
+@contextmanager
+def tasks_begun() -> Iterator[Callable[[], int]]:
+    """Count the tasks that workers of a Dask cluster begin."""
+    submit = DaskCrew.submit
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "begun"
+        path.touch()
+
+        def noting(self: DaskCrew, function: Any, token: Any, *arguments: Any) -> Any:
+            return submit(self, _noted, token, str(path), function, *arguments)
+
+        DaskCrew.submit = noting  # type: ignore[method-assign]
+        try:
+            yield lambda: len(path.read_text().split())
+        finally:
+            DaskCrew.submit = submit  # type: ignore[method-assign]
+
+
+def measured(
+    name: str, way: str, gap: float, limit: float, killed_after: float, folder: str | None = None
+) -> dict[str, Any]:
     """One proof."""
     X, y = datasets.load(name)
     options = {} if folder is None else {"checkpoint": folder}
-    with workers_of(way):
+    with workers_of(way, killed_after), tasks_begun() as begun:
         started, cpu = time.perf_counter(), time.process_time()
         threads = 2 if way == "2 threads" else 1
         result = solve(models.zero_one(X, y), "exact", gap=gap, time_limit=limit, threads=threads, options=options)
         wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+        began = begun()
     tasks = [list(task) for task in result.extra.get("tasks", ())]
-    elsewhere = np.cumsum([task[4] for task in tasks]) > ALONE
-    if way in ("loky", "dask"):
+    by_boxes = result.extra.get("proof_by") == "box"
+    elsewhere = np.cumsum([task[4] for task in tasks]) > (ALONE if by_boxes else 0)
+    if way in ("loky", "dask", "worker lost"):
         cpu += float(sum(task[3] for task, is_elsewhere in zip(tasks, elsewhere, strict=True) if is_elsewhere))
     return {
         "objective": result.objective,
@@ -125,24 +172,29 @@ def measured(name: str, way: str, gap: float, limit: float, folder: str | None =
         "wall": wall,
         "cpu": cpu,
         "tasks": len(tasks),
+        "begun": began,
+        "finished": int(elsewhere.sum()),
         "longest_task": max((task[3] for task in tasks), default=0.0),
         **({f"simulated_{count}": simulated(tasks, count) for count in MANY} if way == "2 threads" and tasks else {}),
     }
 
 
-def prove(name: str, way: str, gap: float, limit: float) -> dict[str, Any]:
+def prove(name: str, way: str, gap: float, limit: float, killed_after: float) -> dict[str, Any]:
     """One proof, killed and resumed if the way is that."""
     if way != "resumed":
-        return measured(name, way, gap, limit)
+        return measured(name, way, gap, limit, killed_after)
     with tempfile.TemporaryDirectory() as folder:
-        given = json.dumps([name, "1 thread", gap, limit, str(Path(folder) / "proof")])
+        place = Path(folder) / "proof"
+        given = json.dumps([name, "1 thread", gap, limit, killed_after, str(place)])
         process = subprocess.Popen([sys.executable, "-c", RESUMED, given], stdout=subprocess.DEVNULL)
-        try:
-            process.wait(limit / 2)
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-        return {**measured(name, "1 thread", gap, limit, str(Path(folder) / "proof")), "killed": process.returncode < 0}
+        while not place.exists() and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(killed_after)
+        os.kill(process.pid, signal.SIGKILL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        again = measured(name, "1 thread", gap, limit, killed_after, str(place))
+        return {**again, "killed": process.returncode < 0, "cpu_before": used.ru_utime + used.ru_stime}
 
 
 def warmup() -> None:
@@ -153,14 +205,16 @@ def warmup() -> None:
 
 def cases(full: bool) -> Iterator[Case]:
     """The cases of a quick or a full run."""
-    for name, (gap, seconds) in RUNS.items() if full else [next(iter(RUNS.items()))]:
+    for name, run in RUNS.items() if full else [next(iter(RUNS.items()))]:
         for way in WAYS:
-            yield Case(way, prove, {"name": name, "way": way, "gap": gap, "limit": seconds if full else QUICK_SECONDS})
+            limits = {"limit": run.limit if full else QUICK_SECONDS, "killed_after": run.killed_after}
+            yield Case(way, prove, {"name": name, "way": way, "gap": run.gap, **limits})
 
 
 def report(results: Results) -> str:
     """The section's markdown."""
     rows: list[list[Any]] = []
+    killed: list[list[Any]] = []
     for name in RUNS:
         here = {
             cell.case.label: cell.measured
@@ -169,16 +223,34 @@ def report(results: Results) -> str:
         }
         one = here.get("1 thread")
         for way, got in here.items():
-            shown = [got["objective"], got["bound"], "yes" if got["certified"] else "no", got["proof_by"], got["nodes"]]
+            shown = [got["objective"], got["bound"], "yes" if got["certified"] else "no"]
+            if way in ("worker lost", "resumed"):
+                killed.append([name, way, *shown, *_done_again(way, got, one)])
+                continue
             ratios: list[float | None] = [None, None]
-            if one is not None and got["tasks"] and way != "resumed" and got["bound"] == one["bound"]:
+            if one is not None and got["tasks"] and got["bound"] == one["bound"]:
                 ratios = [one["wall"] / (2 * got["wall"]), one["cpu"] / got["cpu"]]
             many = [got.get(f"simulated_{count}") for count in MANY]
-            rows.append([name, way, *shown, got["wall"], got["cpu"], *ratios, got["tasks"], got["longest_task"], *many])
+            effort = [got["proof_by"], got["nodes"], got["wall"], got["cpu"]]
+            rows.append([name, way, *shown, *effort, *ratios, got["tasks"], got["longest_task"], *many])
     header = ["data", "way", "loss", "bound", "certified", "proof by", "nodes", "wall", "cpu", "efficiency (wall)"]
     header += ["work (cpu)", "tasks", "longest task", *(f"simulated, {count}" for count in MANY)]
-    note = "Efficiencies are given where both proofs reach the same bound. The nodes of a resumed run are those after it was killed.\n"
-    return "\n".join([note, table(header, rows)])
+    return "\n\n".join(
+        [
+            "Efficiencies are given where both proofs reach the same bound.",
+            table(header, rows),
+            "Killed on the way:",
+            table(["data", "way", "loss", "bound", "certified", "cpu before", "cpu after", "done again"], killed),
+        ]
+    )
+
+
+def _done_again(way: str, got: dict[str, Any], one: dict[str, Any] | None) -> list[Any]:
+    """Processor seconds before and after the kill, and what was done twice."""
+    if way == "worker lost":
+        return [None, got["cpu"], f"{got['begun'] - got['finished']} of {got['finished']} tasks"]
+    again = None if one is None else f"{got['cpu_before'] + got['cpu'] - one['cpu']:.1f} s"
+    return [got["cpu_before"], got["cpu"], again if got["killed"] else "not killed: done before"]
 
 
 study = Study("parallel_proofs", "Proofs with several workers", cases, report, warmup=warmup, packages=("distributed",))
