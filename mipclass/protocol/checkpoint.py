@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,12 @@ from ..replacing import write_safely
 FORMAT, VERSION = "mipclass checkpoint", 1
 HEADER = "problem.json"
 _DIGEST_BYTES = 32
+
+SAVE_SECONDS = 10.0
+"""Seconds between two states on disk: what is lost with a killed process, besides the tasks under way."""
+
+SAVE_SHARE = 0.05
+"""Fraction of the time that writing may take; states that take long to write become rarer."""
 
 
 class CheckpointFolder:
@@ -76,6 +84,26 @@ def damaged(path: Path) -> InvalidInputError:
     return InvalidInputError(
         f"the file {path.name} of checkpoint {str(path.parent)!r} is missing or damaged. Restore it, or delete the folder to begin anew."
     )
+
+
+class Pace:
+    """When the next state of a search should be on disk."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + SAVE_SECONDS
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last state is old."""
+        return time.monotonic() >= self._next
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around the writing of a state."""
+        began = time.monotonic()
+        yield
+        now = time.monotonic()
+        self._next = now + max(SAVE_SECONDS, (now - began) / SAVE_SHARE)
 
 
 class Store:

@@ -16,8 +16,8 @@ import pytest
 import mipclass
 from mipclass import models
 from mipclass.errors import InvalidInputError, MipclassWarning, OptionError
-from mipclass.methods.exact.box import piece_pass, saved
-from mipclass.methods.exact.iis import saved as iis_saved
+from mipclass.methods.exact.box import piece_pass
+from mipclass.protocol import checkpoint
 from mipclass.protocol.result import Status
 from tests.paths import ROOT
 
@@ -39,8 +39,8 @@ def lattice(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def every_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of a few boxes, each followed by a state on disk."""
     monkeypatch.setattr(piece_pass, "MOST_VISITS", 200)
-    monkeypatch.setattr(saved, "SAVE_SECONDS", 0.0)
-    monkeypatch.setattr(saved, "SAVE_SHARE", 1e9)
+    monkeypatch.setattr(checkpoint, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SAVE_SHARE", 1e9)
 
 
 def stopped_after(nodes: int, X: np.ndarray, y: np.ndarray, folder: Path, **more: Any) -> Any:
@@ -70,8 +70,9 @@ def test_a_stopped_proof_goes_on_where_it_was(every_task, tmp_path, threads, mak
 PROOF = """
 import sys, numpy as np, mipclass
 from mipclass import models
-from mipclass.methods.exact.box import piece_pass, saved
-piece_pass.MOST_VISITS, saved.SAVE_SECONDS, saved.SAVE_SHARE = 20_000, 0.0, 1e9
+from mipclass.methods.exact.box import piece_pass
+from mipclass.protocol import checkpoint
+piece_pass.MOST_VISITS, checkpoint.SAVE_SECONDS, checkpoint.SAVE_SHARE = 20_000, 0.0, 1e9
 data = np.load(sys.argv[1])
 mipclass.solve(models.zero_one(data["X"], data["y"]), solver="box", threads=int(sys.argv[3]), options={"checkpoint": sys.argv[2]})
 """
@@ -141,8 +142,8 @@ def test_damaged_files_are_refused(every_task, tmp_path, name, fault):
 @pytest.fixture
 def every_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state on disk after every step of branch and cut."""
-    monkeypatch.setattr(iis_saved, "SAVE_SECONDS", 0.0)
-    monkeypatch.setattr(iis_saved, "SAVE_SHARE", 1e9)
+    monkeypatch.setattr(checkpoint, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SAVE_SHARE", 1e9)
 
 
 def many_features(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

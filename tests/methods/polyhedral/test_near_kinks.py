@@ -33,14 +33,20 @@ def test_it_reaches_the_written_out_value_from_any_beginning(seed, h, l1, weight
             break
 
 
-def test_a_descent_carries_few_points_along(monkeypatch):
-    sizes = []
+@pytest.fixture
+def sizes(monkeypatch):
+    """The numbers of points of the LPs that are solved."""
+    found = []
 
     def counted(sets, *arguments, **named):
-        sizes.append(len(sets.A) + len(sets.B))
+        found.append(len(sets.A) + len(sets.B))
         return solve_assignment(sets, *arguments, **named)
 
     monkeypatch.setattr(near_kinks, "solve_assignment", counted)
+    return found
+
+
+def test_a_descent_carries_few_points_along(sizes):
     sets = random_sets(3, m=2500, k=2500, n=5)
     lp, assignment = NearKinks(sets, 2, 1e-9), np.arange(2500) % 2
     for _ in range(6):
@@ -62,14 +68,7 @@ def test_hyperplanes_far_away_are_left_for_all_points():
     assert answer.value == pytest.approx(lp_value_written_out(sets, assignment, 2), abs=1e-7)
 
 
-def test_hyperplanes_that_coincide_leave_no_part_to_try(monkeypatch):
-    sizes = []
-
-    def counted(sets, *arguments, **named):
-        sizes.append(len(sets.A) + len(sets.B))
-        return solve_assignment(sets, *arguments, **named)
-
-    monkeypatch.setattr(near_kinks, "solve_assignment", counted)
+def test_hyperplanes_that_coincide_leave_no_part_to_try(sizes):
     sets = random_sets(5, m=300, k=300)
     lp, assignment = NearKinks(sets, 2, 1e-9), np.arange(300) % 2
     lp.begin_near(np.tile(solve_assignment(sets, np.zeros(300, dtype=int), 1).planes, (2, 1)))

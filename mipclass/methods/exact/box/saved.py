@@ -8,23 +8,16 @@ coordinates finds the state under its digest and goes on from there. Nothing of 
 from __future__ import annotations
 
 import hashlib
-import time
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ....protocol.checkpoint import CheckpointFolder
+from ....protocol.checkpoint import CheckpointFolder, Pace
 from .kernels.state import Boxes, BoxTree
 from .pieces import PackedTree, Piece
 from .proof import BoxProof, CoverProof
 from .tasks import BoxWork
-
-SAVE_SECONDS = 10.0
-"""Seconds between two states on disk: what is lost with a killed process, besides the tasks under way."""
-
-SAVE_SHARE = 0.05
-"""Fraction of the time that writing may take; with very many pieces states become rarer."""
 
 STATE = "state"
 
@@ -48,7 +41,7 @@ class Saver:
         self._trees: dict[PackedTree, str] = {}  # those on disk
         self._made = 0
         self._lemmas = 0  # number of those on disk
-        self._next = time.monotonic() + SAVE_SECONDS
+        self._pace = Pace()
 
     @property
     def has_state(self) -> bool:
@@ -58,11 +51,14 @@ class Saver:
     @property
     def is_due(self) -> bool:
         """Whether the last state is old."""
-        return time.monotonic() >= self._next
+        return self._pace.is_due
 
     def save(self, state: dict[str, Any], sets: dict[str, Pieces], lemmas: list[BoxProof | CoverProof]) -> None:
         """Replace the state: what JSON can hold, sets of pieces by name, and lemmas."""
-        began = time.monotonic()
+        with self._pace.writing():
+            self._write(state, sets, lemmas)
+
+    def _write(self, state: dict[str, Any], sets: dict[str, Pieces], lemmas: list[BoxProof | CoverProof]) -> None:
         for number in range(self._lemmas, len(lemmas)):
             self.store.write_json(f"lemma-{number}", _lemma_content(lemmas[number]))
         self._lemmas = len(lemmas)
@@ -78,8 +74,6 @@ class Saver:
         }
         self.store.write_json(STATE, {**state, "sets": pieces, "lemmas": len(lemmas), "made": self._made})
         self.store.drop_others({STATE, *self._trees.values(), *(f"lemma-{k}" for k in range(len(lemmas)))})
-        now = time.monotonic()
-        self._next = now + max(SAVE_SECONDS, (now - began) / SAVE_SHARE)
 
     def load(self) -> tuple[dict[str, Any], dict[str, Pieces], list[BoxProof | CoverProof]] | None:
         """The last state; None if there is none."""

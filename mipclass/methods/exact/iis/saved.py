@@ -7,22 +7,15 @@ the leaves that are open; what other workers were at is lost and done again. Not
 from __future__ import annotations
 
 import hashlib
-import time
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ....protocol.checkpoint import CheckpointFolder
+from ....protocol.checkpoint import CheckpointFolder, Pace
 from .cover import CoverData
 from .leaf_bounds import LeafProof
 from .tree import CoverNode, IISSearch
-
-SAVE_SECONDS = 10.0
-"""Seconds between two states on disk: what is lost with a killed process, besides the tasks under way."""
-
-SAVE_SHARE = 0.05
-"""Fraction of the time that writing may take."""
 
 STATE = "state"
 UNRESOLVED, LEAF = -2, -1
@@ -44,19 +37,17 @@ class TreeSaver:
 
     def __init__(self, checkpoint: CheckpointFolder, data: CoverData) -> None:
         self.store = checkpoint.part(f"iis-{digest(data)}")
-        self._next = time.monotonic() + SAVE_SECONDS
+        self._pace = Pace()
 
     def save_if_due(self, search: IISSearch) -> None:
         """Replace the state if the last one is old."""
-        if time.monotonic() >= self._next:
+        if self._pace.is_due:
             self.save(search)
 
     def save(self, search: IISSearch) -> None:
         """Replace the state."""
-        began = time.monotonic()
-        self.store.write_arrays(STATE, _arrays(search))
-        now = time.monotonic()
-        self._next = now + max(SAVE_SECONDS, (now - began) / SAVE_SHARE)
+        with self._pace.writing():
+            self.store.write_arrays(STATE, _arrays(search))
 
     def load(self, search: IISSearch) -> None:
         """Bring a new search to the last state, if there is one."""
