@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..errors import MipclassError, SolverNotFoundError, UnsupportedProgramError
@@ -182,7 +183,7 @@ def _run(problem: Problem, choice: Choice, run: Run, options: Mapping[str, Any] 
         raise UnsupportedProgramError(_refusal(name, problem, form.reason))
     merged = options if not choice.options else {**choice.options, **(options or {})}
     run.begin(name, resolve_options(name, solver.options, merged))
-    run.related = related_rules(problem, run)
+    run.related = partial(related_rules, problem, run)
     if not isinstance(solver, Method):
         return _finish(problem, through_backend(problem, solver, run), run, name, solver.version())
     run.say("at work (a first call compiles its kernels, once)")

@@ -8,34 +8,36 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import MipclassWarning
 from ..methods.base import Method, Refusal
-from ..methods.hard_margin.form import HardMarginForm, match_any
 from ..modelling.model import Model
 from ..modelling.problem import Problem
-from ..models.outlier_svm import outlier_svm
-from ..models.robust_svm import robust_svm
 from ..protocol.options import resolve_options
-from ..protocol.run import Related, Run
+from ..protocol.run import Run
 from . import registry
+
+if TYPE_CHECKING:
+    from ..methods.hard_margin.form import HardMarginForm
 
 SHARE = 0.01
 """Largest part of the time left for each heuristic."""
 
 
-def related_rules(problem: Problem, run: Run) -> Related | None:
-    """What gives the rules of related heuristics for a number of errors; None for a problem that has no relatives."""
+def related_rules(problem: Problem, run: Run, errors: int) -> Iterator[Array]:
+    """The weights w of the heuristics' rules, each when it is asked for; none of one that finds nothing or whose time is used up.
+
+    errors : the number of errors of a good rule, which is what the RGD-tree may leave out. A problem that is not of this form has no relatives.
+    """
+    from ..methods.hard_margin.form import match_any
+
     form = match_any(problem)
-    return None if isinstance(form, Refusal) else lambda errors: _rules(form, errors, run)
-
-
-def _rules(form: HardMarginForm, errors: int, run: Run) -> Iterator[Array]:
-    """The weights w of the heuristics' rules, each when it is asked for; none of one that finds nothing or whose time is used up."""
+    if isinstance(form, Refusal):
+        return
     for related, solver, options in _relatives(form, errors):
         if run.stop():
             return
@@ -54,6 +56,9 @@ def _rules(form: HardMarginForm, errors: int, run: Run) -> Iterator[Array]:
 
 def _relatives(form: HardMarginForm, errors: int) -> Iterator[tuple[Model, str, dict[str, Any]]]:
     """(problem, solver, options) of the heuristics that take the points, their weights and the offset as they are."""
+    from ..models.outlier_svm import outlier_svm
+    from ..models.robust_svm import robust_svm
+
     X, y = form.X, form.model.y_pm1
     if form.most == np.inf:
         largest = float(form.costs.max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,7 @@ def hard_margin(X: Array, y: Array, **how: Any) -> Model:
 
 
 def rules(problem: Model, errors: int = 3, time_limit: float | None = None) -> list[Array]:
-    given = related_rules(problem, Run(time_limit=time_limit))
-    assert given is not None
-    return list(given(errors))
+    return list(related_rules(problem, Run(time_limit=time_limit), errors))
 
 
 def test_all_four_heuristics_take_equal_weights_and_a_free_offset() -> None:
@@ -62,7 +61,7 @@ def test_no_time_gives_no_rules() -> None:
 
 
 def test_other_problems_have_no_relatives() -> None:
-    assert related_rules(models.zero_one(*overlapping(40, 3)), Run()) is None
+    assert rules(models.zero_one(*overlapping(40, 3))) == []
 
 
 def test_a_poor_rule_is_replaced() -> None:
@@ -71,7 +70,7 @@ def test_a_poor_rule_is_replaced() -> None:
     assert isinstance(form, HardMarginForm)
     constant: Rule = (300.0, np.zeros(4), 1.0)
     assert with_related(form, constant, run) == constant
-    run.related = related_rules(problem, run)
+    run.related = partial(related_rules, problem, run)
     cost, w, b = with_related(form, constant, run)
     assert cost < 0.5 * 300
     assert problem.recount({"w": w, "b": np.asarray(b)}) == pytest.approx(cost, rel=1e-9)
