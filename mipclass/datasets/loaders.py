@@ -32,7 +32,8 @@ class Facts:
     """What is known about a set before it is read; `load` checks the numbers.
 
     `papers`: A Nguyen & Sanner, B Astorino & Gaudioso, C Suzumura et al., D Ding & Xu, E Zhang et al.;
-    empty for the sets of RiskSLIM (Ustun & Rudin, JMLR 2019), whose names begin with risk.
+    empty for the sets of RiskSLIM (Ustun & Rudin, JMLR 2019), whose names begin with risk, and for those on which cells are
+    enumerated (docs/records.md), whose names begin with ice.
     `noise_label`: the class that the noise of paper A joins. The paper says only "the first class"; these signs fit its
     table 2 best. None where paper A does not use the set or the fit does not decide.
     `openml`: OpenML's number of the set, where its columns are known to be the same.
@@ -76,6 +77,13 @@ FACTS: dict[str, Facts] = {
     "risk_spambase": Facts(4601, 57, 1813, "spam", ""),
     "risk_mushroom": Facts(8124, 113, 3916, "poisonous", ""),
     "risk_adult": Facts(32561, 36, 7841, "income over 50K", ""),
+    "ice_caesarian": Facts(72, 5, 41, "caesarean", ""),
+    "ice_haberman": Facts(283, 3, 204, "survived five years", ""),
+    "ice_voice": Facts(707, 2, 654, "pathological", ""),
+    "ice_blood": Facts(502, 4, 131, "donated", ""),
+    "ice_sepsis": Facts(975, 3, 917, "survived", ""),
+    "ice_ai4i": Facts(10000, 6, 339, "machine failure", ""),
+    "ice_skin": Facts(51433, 3, 14654, "skin", ""),
 }
 
 
