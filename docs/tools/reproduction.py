@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.harness.comparison import VERDICTS, Comparison, Comparisons, load  # noqa: E402
+from benchmarks.harness.comparison import VERDICTS, Comparison, Comparisons, load  # noqa: E402 (needs the path above)
 
 PAGE = ROOT / "docs" / "reproduction.md"
 PAPERS = {

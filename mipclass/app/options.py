@@ -168,7 +168,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**grouped, **given)
 
-    call.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+    call.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]  # what inspect.signature reads
     return call
 
 

@@ -128,7 +128,7 @@ def _cluster(address: str | None, folder: str) -> Iterator[None]:
     except ImportError as err:
         raise InvalidInputError("--dask needs dask.distributed: pip install 'mipclass[dask]'.") from err
 
-    class FindBenchmarks(WorkerPlugin):  # type: ignore[misc]
+    class FindBenchmarks(WorkerPlugin):  # type: ignore[misc]  # distributed has no types
         """Workers that join later, or replace a lost one, are told too."""
 
         def setup(self, worker: Any) -> None:

@@ -58,7 +58,7 @@ def save(what: Any, path: str | Path) -> None:
     document = {"format": FORMAT, "version": VERSION, **document, "arrays": free if stored else None}
     if stored:
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **stored)  # type: ignore[arg-type]
+        np.savez_compressed(buffer, **stored)  # type: ignore[arg-type]  # mypy takes the names for `allow_pickle`
         document["arrays_sha256"] = hashlib.sha256(buffer.getvalue()).hexdigest()
         write_safely(path.with_name(free), buffer.getvalue())
     write_safely(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())

@@ -116,7 +116,7 @@ def attach(model: Any, program: Program, columns: list[Any], run: Run, hooks: Ho
     return plugins
 
 
-class Watcher(Eventhdlr):  # type: ignore[misc]
+class Watcher(Eventhdlr):  # type: ignore[misc]  # PySCIPOpt has no types
     """Reports incumbents, bounds and nodes; asks whether to stop."""
 
     EVENTS = (
@@ -157,7 +157,7 @@ class Watcher(Eventhdlr):  # type: ignore[misc]
         return {}
 
 
-class Proposer(Heur):  # type: ignore[misc]
+class Proposer(Heur):  # type: ignore[misc]  # PySCIPOpt has no types
     """hooks.incumbent as a primal heuristic."""
 
     def __init__(self, plugins: Plugins, rule: Callable[[Array | None], Array | None]) -> None:
@@ -183,7 +183,7 @@ class Proposer(Heur):  # type: ignore[misc]
         return int(SCIP_RESULT.FOUNDSOL if stored else SCIP_RESULT.DIDNOTFIND)
 
 
-class LazyCuts(Conshdlr):  # type: ignore[misc]
+class LazyCuts(Conshdlr):  # type: ignore[misc]  # PySCIPOpt has no types
     """hooks.separate as a constraint handler: cuts off relaxation points and rejects integer ones."""
 
     def __init__(self, plugins: Plugins, rule: Callable[[Array], list[Cut]]) -> None:
@@ -231,7 +231,7 @@ class LazyCuts(Conshdlr):  # type: ignore[misc]
             self.model.addVarLocksType(variable, locktype, locks, locks)
 
 
-class Propagator(Prop):  # type: ignore[misc]
+class Propagator(Prop):  # type: ignore[misc]  # PySCIPOpt has no types
     """hooks.propagate as a propagator at every node."""
 
     def __init__(self, plugins: Plugins, rule: Callable[[Array, Array], tuple[Any, Array, Array] | None]) -> None:
@@ -257,7 +257,7 @@ class Propagator(Prop):  # type: ignore[misc]
         return int(SCIP_RESULT.REDUCEDDOM if changed else SCIP_RESULT.DIDNOTFIND)
 
 
-class Brancher(Branchrule):  # type: ignore[misc]
+class Brancher(Branchrule):  # type: ignore[misc]  # PySCIPOpt has no types
     """hooks.branch as a branching rule; SCIP's own rules are asked when it answers None."""
 
     def __init__(self, plugins: Plugins, rule: Callable[[Array, Array, Array | None], tuple[int, int] | None]) -> None:

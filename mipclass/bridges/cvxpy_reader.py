@@ -71,7 +71,7 @@ def _interface() -> Any:
     """A solver in CVXPY's eyes that takes quadratic objectives, rows and integers, all together; it is never called."""
     from cvxpy.reductions.solvers.qp_solvers.osqp_qpif import OSQP
 
-    class MixedIntegerQuadratic(OSQP):  # type: ignore[misc]
+    class MixedIntegerQuadratic(OSQP):  # type: ignore[misc]  # CVXPY has no types here
         """CVXPY's interface for quadratic programs, declared able to take integers."""
 
         MIP_CAPABLE = True

@@ -257,7 +257,7 @@ class LinearConstraint(Constraint):
     rows: Rows
 
     @property
-    def is_homogeneous(self) -> bool:  # type: ignore[override]
+    def is_homogeneous(self) -> bool:  # type: ignore[override]  # a constant of other constraints
         """All right-hand sides are zero or infinite."""
         sides = np.concatenate([np.ravel(self.rows.lower), np.ravel(self.rows.upper)])
         return not self.rows.expression.constant.any() and bool(np.isin(sides, (0.0, np.inf, -np.inf)).all())

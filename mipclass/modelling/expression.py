@@ -148,7 +148,7 @@ class Affine:
     def __le__(self, other: Any) -> Rows:
         return Rows(self - other, lower=-np.inf, upper=0.0)
 
-    def __eq__(self, other: Any) -> Rows:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Rows:  # type: ignore[override]  # builds a constraint
         return Rows(self - other, lower=0.0, upper=0.0)
 
     def __gt__(self, other: Any) -> NoReturn:
@@ -193,7 +193,7 @@ class Variables(Affine):
         super().__init__({}, np.zeros(size), shape)
         self.terms = {self: sp.eye_array(size, format="csr") if size != 1 else np.ones((1, 1))}
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:  # type: ignore[override]  # variables are keys of terms
         return hash(self.name)
 
     def __eq__(self, other: Any) -> Any:

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,15 @@ def damaged(path: Path) -> InvalidInputError:
     return InvalidInputError(
         f"the file {path.name} of checkpoint {str(path.parent)!r} is missing or damaged. Restore it, or delete the folder to begin anew."
     )
+
+
+def name_for(arrays: Iterable[NDArray[Any]], rest: object) -> str:
+    """A name of a search for a folder: a digest of its arrays and of what else it depends on."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    found.update(repr(rest).encode())
+    return found.hexdigest()[:32]
 
 
 class Pace:

@@ -13,7 +13,8 @@ import itertools
 import pickle
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -130,8 +131,20 @@ def _with_file(function: Callable[..., Any], path: str, *arguments: Any) -> Any:
     return function(_SHARED[path], *arguments)
 
 
+@dataclass
+class _Scattered:
+    """An object, and where the cluster has it."""
+
+    thing: Any
+    future: Any
+
+
 class DaskCrew:
-    """The workers of a Dask cluster, through the client that joblib's backend uses. The scheduler repeats the tasks of a lost worker."""
+    """The workers of a Dask cluster, through the client that joblib's backend uses. The scheduler repeats the tasks of a lost worker.
+
+    What the tasks share is lost when the workers that hold it are, the first of a cluster that is still starting, say; Dask then cancels the tasks
+    that need it. They are submitted once more, with another copy.
+    """
 
     sees_memory = False
 
@@ -142,16 +155,18 @@ class DaskCrew:
 
     def share(self, thing: Any) -> Any:
         """A copy on every worker."""
-        return self._client.scatter(thing, broadcast=True, hash=False)
+        return _Scattered(thing, self._client.scatter(thing, broadcast=True, hash=False))
 
     def submit(self, function: Callable[..., Any], token: Any, *arguments: Any) -> Future[Any]:
         """On the worker that the scheduler chooses."""
-        future: Future[Any] = self._executor.submit(function, token, *arguments)
+        if token.future.status != "finished":
+            token.future = self.share(token.thing).future
+        future: Future[Any] = self._executor.submit(function, token.future, *arguments)
         return future
 
     def has_lost(self, error: BaseException) -> bool:
-        """Workers died several times under the task, each for its own reason."""
-        return type(error).__name__ == "KilledWorker"
+        """Workers died several times under the task, each for its own reason, or the last one that held what tasks share."""
+        return isinstance(error, CancelledError) or type(error).__name__ == "KilledWorker"
 
     def close(self) -> None:
         """Forget the tasks that nobody waits for any more; the cluster stays."""

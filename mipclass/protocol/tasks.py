@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -100,7 +100,7 @@ class TasksUnderWay(Generic[Key]):
         done, _ = wait(self._running, LOOK_SECONDS, FIRST_COMPLETED)
         for future in done:
             task = self._running.pop(future)
-            error = future.exception()
+            error = CancelledError() if future.cancelled() else future.exception()
             if error is None:
                 yield task.key, future.result()
                 continue

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from mipclass.protocol.crew import ThreadCrew
+from mipclass.protocol.crew import DaskCrew, ThreadCrew
 from mipclass.protocol.tasks import TasksUnderWay
 
 
@@ -52,3 +55,38 @@ def test_an_error_of_a_task_is_raised():
     tasks.submit(0, twice, 1)
     with pytest.raises(TypeError):
         list(tasks.answers())
+
+
+class ClusterThatLosesData:
+    """A client of a Dask cluster whose only holder of the shared object dies under the first task: Dask cancels object and task."""
+
+    def __init__(self) -> None:
+        self.copies: list[SimpleNamespace] = []
+
+    def scatter(self, thing: int, **how: bool) -> SimpleNamespace:
+        self.copies.append(SimpleNamespace(thing=thing, status="finished"))
+        return self.copies[-1]
+
+    def get_executor(self, **how: bool) -> ClusterThatLosesData:
+        return self
+
+    def submit(self, function: Any, copy: SimpleNamespace, *arguments: int) -> Future[int]:
+        future: Future[int] = Future()
+        if len(self.copies) == 1:
+            copy.status = "cancelled"
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_result(function(copy.thing, *arguments))
+        return future
+
+
+def test_a_task_whose_shared_object_was_lost_is_carried_out_with_another_copy():
+    client = ClusterThatLosesData()
+    crew = DaskCrew(client, 2)
+    tasks: TasksUnderWay[str] = TasksUnderWay(crew, crew.share(5))
+    tasks.submit("a", twice, 2)
+    found = dict(tasks.answers())
+    assert (found, len(tasks)) == ({}, 1)
+    assert dict(tasks.answers()) == {"a": 9}
+    assert len(client.copies) == 2

@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import joblib
 import numpy as np
@@ -114,8 +115,10 @@ def workers_of(way: str, killed_after: float) -> Iterator[None]:
             timer = threading.Timer(killed_after, os.kill, (victim, signal.SIGKILL))
             if way == "worker lost":
                 timer.start()
-            yield
-            timer.cancel()
+            try:
+                yield
+            finally:
+                timer.cancel()
     else:
         yield
 
@@ -138,11 +141,8 @@ def tasks_begun() -> Iterator[Callable[[], int]]:
         def noting(self: DaskCrew, function: Any, token: Any, *arguments: Any) -> Any:
             return submit(self, _noted, token, str(path), function, *arguments)
 
-        DaskCrew.submit = noting  # type: ignore[method-assign]
-        try:
+        with patch.object(DaskCrew, "submit", noting):
             yield lambda: len(path.read_text().split())
-        finally:
-            DaskCrew.submit = submit  # type: ignore[method-assign]
 
 
 def measured(
@@ -187,7 +187,9 @@ def prove(name: str, way: str, gap: float, limit: float, killed_after: float) ->
         place = Path(folder) / "proof"
         given = json.dumps([name, "1 thread", gap, limit, killed_after, str(place)])
         process = subprocess.Popen([sys.executable, "-c", RESUMED, given], stdout=subprocess.DEVNULL)
-        while not place.exists() and process.poll() is None:
+        while not place.exists():
+            if process.poll() is not None:
+                raise RuntimeError(f"the proof ended with code {process.returncode} before it could be killed")
             time.sleep(0.05)
         time.sleep(killed_after)
         os.kill(process.pid, signal.SIGKILL)

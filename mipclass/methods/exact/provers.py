@@ -228,6 +228,7 @@ class IISProver:
         self._saver = None if run is None or run.checkpoint is None else TreeSaver(run.checkpoint, data)
         if self._saver is not None:
             self._saver.load(self.search)
+        self._nodes_before = self.search.nodes
 
     @property
     def lower(self) -> int:
@@ -247,8 +248,8 @@ class IISProver:
 
     @property
     def nodes(self) -> int:
-        """Nodes of the tree visited so far."""
-        return self.search.nodes
+        """Nodes of the tree visited so far, without those of a checkpoint."""
+        return self.search.nodes - self._nodes_before
 
     @property
     def exhausted(self) -> bool:

@@ -47,7 +47,8 @@ The value 0.05 is the best of 0, 0.02 and 0.05 and two annealings (7, 7, 9, 7 an
 the best rule: a hint, no more. From other seeds and starts some of the nine are missed."""
 
 MANY = 50
-"""Points from which on a solver that starts from nothing is also given the rules of related heuristics: below that, kicks find the optimum."""
+"""Points from which on a solver that starts from nothing is also given the rules of related heuristics. Below that, kicks find nearly all optima (59 of 60 random
+sets of 10 to 49 points), and the solver is soon done."""
 
 DRAWS = 200
 """Random numbers of one kick: more than it has points to choose."""

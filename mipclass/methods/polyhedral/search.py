@@ -161,10 +161,11 @@ def _or_from_one(search: AssignmentSearch, point: Iterate) -> Iterate:
 
 def _or_from_robust(search: AssignmentSearch, point: Iterate) -> Iterate:
     """The point, or the end of a descent from the robust LP's answer where that is better: one LP where it is not."""
-    robust = search.solve(_one_for_all(search)) if point.value > DECREASE and search.run.stop() is None else None
-    if robust is None or search.sets.value(robust[0]) >= point.value - DECREASE:
+    sets = search.sets
+    answer = search.solve(_one_for_all(search)) if point.value > DECREASE and search.run.stop() is None else None
+    if answer is None or sets.value(answer[0]) >= point.value - DECREASE:
         return point
-    return _or_from_one(search, point)
+    return _better(search.descend(sets.nearest_plane(answer[0])), Iterate(answer[0], sets.value(answer[0])))
 
 
 def _one_for_all(search: AssignmentSearch) -> Positions:

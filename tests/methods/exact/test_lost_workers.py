@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -13,13 +12,14 @@ import numpy as np
 import pytest
 
 import mipclass
+from benchmarks.studies.zero_one.parallel_proofs import tasks_begun
 from mipclass import models
 from mipclass.methods.exact.box import piece_pass
 from mipclass.methods.exact.few import at_once
 from mipclass.methods.exact.whole import tasks, tree_pass
 from mipclass.protocol.crew import DaskCrew
 
-KILLED_AT = 5
+KILLED_AT = 3
 """The task with whose submission a worker is killed."""
 
 MOST_REPEATED = 4
@@ -38,13 +38,6 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def _noted(shared: Any, path: str, function: Any, *arguments: Any) -> Any:
-    """Write a line for each time that a task begins."""
-    with Path(path).open("a") as file:
-        file.write(f"{os.getpid()}\n")
-    return function(shared, *arguments)
-
-
 def clouds(kind: str) -> Any:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 6, (60, 4)).astype(float)
@@ -60,27 +53,29 @@ def clouds(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["boxes", "features", "whole"])
-def test_a_killed_worker_costs_what_it_was_at(client, kind, monkeypatch, tmp_path):
+def test_a_killed_worker_costs_what_it_was_at(client, kind, monkeypatch):
     problem, solver = clouds(kind), "box" if kind == "boxes" else "exact"
     alone = mipclass.solve(problem, solver)
     monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
-    monkeypatch.setattr(piece_pass, "LEAST_VISITS", 60_000)
+    monkeypatch.setattr(piece_pass, "LEAST_VISITS", 10_000)
     monkeypatch.setattr(at_once, "LEAST_WORK", 1)
     monkeypatch.setattr(tasks, "CHUNK", 1.0)
     monkeypatch.setattr(tree_pass, "ALONE_CHUNKS", 1)
-    submit, submitted, noted = DaskCrew.submit, [], tmp_path / "begun"
+    submitted: list[Any] = []
+    with tasks_begun() as begun, joblib.parallel_config("dask"), monkeypatch.context() as patched:
+        submit = DaskCrew.submit
 
-    def deadly(self: DaskCrew, function: Any, token: Any, *arguments: Any) -> Any:
-        submitted.append(function)
-        if len(submitted) == KILLED_AT:
-            victim = min(client.run(os.getpid).values())
-            os.kill(victim, signal.SIGKILL)
-        return submit(self, _noted, token, str(noted), function, *arguments)
+        def deadly(self: DaskCrew, function: Any, token: Any, *arguments: Any) -> Any:
+            submitted.append(function)
+            if len(submitted) == KILLED_AT:
+                victim = min(client.run(os.getpid).values())
+                os.kill(victim, signal.SIGKILL)
+            return submit(self, function, token, *arguments)
 
-    monkeypatch.setattr(DaskCrew, "submit", deadly)
-    with joblib.parallel_config("dask"):
+        patched.setattr(DaskCrew, "submit", deadly)
         result = mipclass.solve(problem, solver)
+        repeated = begun() - len(submitted)
     assert len(submitted) > KILLED_AT
     assert result.certified
     assert (result.objective, result.bound) == (alone.objective, alone.bound)
-    assert len(noted.read_text().split()) <= len(submitted) + MOST_REPEATED
+    assert repeated <= MOST_REPEATED

@@ -7,13 +7,12 @@ coordinates finds the state under its digest and goes on from there. Nothing of 
 
 from __future__ import annotations
 
-import hashlib
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ....protocol.checkpoint import CheckpointFolder, Pace
+from ....protocol.checkpoint import CheckpointFolder, Pace, name_for
 from .kernels.state import Boxes, BoxTree
 from .pieces import PackedTree, Piece
 from .proof import BoxProof, CoverProof
@@ -24,20 +23,18 @@ STATE = "state"
 Pieces = dict[int, Piece]
 
 
-def digest(work: BoxWork) -> str:
+def name_of(work: BoxWork) -> str:
     """A name for the rows, weights and coordinates of a search."""
-    found = hashlib.sha256()
-    for array in (work.Z, work.weights, work.M, *(row for row, _ in work.walls.sides)):
-        found.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    found.update(repr((work.few, work.walls.behind, [end for _, end in work.walls.sides])).encode())
-    return found.hexdigest()[:32]
+    walls = work.walls
+    arrays = (work.Z, work.weights, work.M, *(row for row, _ in walls.sides))
+    return name_for(arrays, (work.few, walls.behind, [end for _, end in walls.sides]))
 
 
 class Saver:
     """Writes and reads the states of one search."""
 
     def __init__(self, checkpoint: CheckpointFolder, work: BoxWork) -> None:
-        self.store = checkpoint.part(digest(work))
+        self.store = checkpoint.part(name_of(work))
         self._trees: dict[PackedTree, str] = {}  # those on disk
         self._made = 0
         self._lemmas = 0  # number of those on disk

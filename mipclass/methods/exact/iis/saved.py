@@ -6,13 +6,13 @@ the leaves that are open; what other workers were at is lost and done again. Not
 
 from __future__ import annotations
 
-import hashlib
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ....protocol.checkpoint import CheckpointFolder, Pace
+from ....protocol.checkpoint import CheckpointFolder, Pace, name_for
 from .cover import CoverData
 from .leaf_bounds import LeafProof
 from .tree import CoverNode, IISSearch
@@ -22,21 +22,18 @@ UNRESOLVED, LEAF = -2, -1
 """What stands for the branching point of a leaf that is unresolved, and of one that is not."""
 
 
-def digest(data: CoverData) -> str:
+def name_of(data: CoverData) -> str:
     """A name for the rows, costs, limits and side rows of a search."""
-    found = hashlib.sha256()
-    for array in (data.Z, data.costs, *(row for row, _ in (*data.limits, *data.sides))):
-        found.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    ends = [end for _, end in (*data.limits, *data.sides)]
-    found.update(repr((len(data.limits), ends, data.margin, data.has_offset)).encode())
-    return found.hexdigest()[:32]
+    rows = (*data.limits, *data.sides)
+    rest = (len(data.limits), [end for _, end in rows], data.margin, data.has_offset)
+    return name_for((data.Z, data.costs, *(row for row, _ in rows)), rest)
 
 
 class TreeSaver:
     """Writes and reads the states of one search."""
 
     def __init__(self, checkpoint: CheckpointFolder, data: CoverData) -> None:
-        self.store = checkpoint.part(f"iis-{digest(data)}")
+        self.store = checkpoint.part(f"iis-{name_of(data)}")
         self._pace = Pace()
 
     def save_if_due(self, search: IISSearch) -> None:
@@ -47,7 +44,7 @@ class TreeSaver:
     def save(self, search: IISSearch) -> None:
         """Replace the state."""
         with self._pace.writing():
-            self.store.write_arrays(STATE, _arrays(search))
+            self.store.write_arrays(STATE, _content(search))
 
     def load(self, search: IISSearch) -> None:
         """Bring a new search to the last state, if there is one."""
@@ -55,7 +52,7 @@ class TreeSaver:
             return
         state = self.store.read_arrays(STATE)
         master = search.master
-        master.remember([tuple(part) for part in _parts(state["members"], state["sizes"])])
+        master.remember([tuple(part.tolist()) for part in _parts(state["members"], state["sizes"])])
         master.refuse(state["refused"])
         master.reload(state["rows"])
         search.root_cuts.done = bool(state["root_is_cut"])
@@ -66,7 +63,7 @@ class TreeSaver:
         search.go_on_from(_tree(state))
 
 
-def _arrays(search: IISSearch) -> dict[str, Any]:
+def _content(search: IISSearch) -> dict[str, Any]:
     """The state as arrays: nodes in preorder, leaves in the same order."""
     master, unresolved = search.master, set(search.unresolved)
     points, leaves, stack = [], [], [search.root]
@@ -91,7 +88,7 @@ def _arrays(search: IISSearch) -> dict[str, Any]:
         "proof_sizes": np.array([len(proof.supports) for proof in leaves], dtype=np.int64),
         "proof_supports": np.concatenate([proof.supports for proof in leaves]),
         "v": np.concatenate([proof.v for proof in leaves]),
-        "mu": np.array([proof.mu for proof in leaves], dtype=np.int64).reshape(len(leaves), -1),
+        "mu": np.array([proof.mu for proof in leaves], dtype=np.int64),
         "bounds": np.array([proof.bound for proof in leaves], dtype=np.int64),
     }
 
@@ -102,8 +99,8 @@ def _tree(state: dict[str, Any]) -> tuple[CoverNode, list[CoverNode], list[Cover
     proofs = iter(
         LeafProof(supports, v, mu, int(bound))
         for supports, v, mu, bound in zip(
-            _arrays_of(state["proof_supports"].astype(np.intp), sizes),
-            _arrays_of(state["v"], sizes),
+            _parts(state["proof_supports"].astype(np.intp), sizes),
+            _parts(state["v"], sizes),
             state["mu"],
             state["bounds"],
             strict=True,
@@ -129,9 +126,6 @@ def _tree(state: dict[str, Any]) -> tuple[CoverNode, list[CoverNode], list[Cover
     return root, plain, unresolved
 
 
-def _arrays_of(values: Any, sizes: Any) -> list[Any]:
+def _parts(values: NDArray[Any], sizes: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """The values one after the other, in parts of these sizes."""
     return [values[start:end] for start, end in pairwise(np.cumsum([0, *sizes]).tolist())]
-
-
-def _parts(values: Any, sizes: Any) -> list[list[int]]:
-    return [part.tolist() for part in _arrays_of(values, sizes)]
