@@ -68,6 +68,9 @@ class Held(NamedTuple):
     latest: np.ndarray
 
 
+START = (0, -1, 0, 0, 0, 0)  # the place where a walk begins, see `Way`
+
+
 class Way(NamedTuple):
     """Where a walk is, level by level from a face down: box, next half, halved coordinate, loose points, weight of the lost ones,
     conflicts held (`Held`); marks and spare weights of the points; (root, level, node, conflict, lemma, box handed over) that come next."""
@@ -114,7 +117,7 @@ class Way(NamedTuple):
             is_loose=np.zeros(n, np.bool_),
             spare=np.zeros(n, np.int64),
             mixed=np.zeros(r, np.int64),
-            place=np.array([0, -1, 0, 0, 0, 0], np.int64),
+            place=np.array(START, np.int64),
         )
 
 
@@ -430,11 +433,15 @@ def walk(cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas) -> tuple[int
 
 
 def walk_from(
-    roots: Boxes, cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, n_handed: int
+    roots: Boxes, cloud: Cloud, target: int, stream: Stream, lemmas: Lemmas, n_handed: int, way: Way | None = None
 ) -> tuple[int, int, Boxes]:
-    """The same for a tree that begins with the boxes `roots`, and the `n_handed` boxes that it hands over."""
+    """The same for a tree that begins with the boxes `roots`, and the `n_handed` boxes that it hands over.
+
+    way : room of an earlier walk over the same points. Every root visits all points, so that nothing of that walk is left.
+    """
     r = cloud.points.shape[1]
-    way = Way.first(cloud.points)
+    way = Way.first(cloud.points) if way is None else way
+    way.place[:] = START
     handed = Boxes(np.zeros((n_handed, r), np.int64), np.zeros((n_handed, r), np.int64))
     code = PAUSED
     while code == PAUSED:

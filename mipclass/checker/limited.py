@@ -59,6 +59,7 @@ def check_limited(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
         nodes += more
     joint, more = read_joint(field(lower, "joint", "lower"), lower, problem, scope, cone)
     nodes += more
+    ways: dict[int, Any] = {}  # of each loss, the room of its walks
     waiting: dict[int, list[Any]] = {0: [kernel.faces(losses[0].cloud.points.shape[1])]}
     bound: Fraction | None = None
     for number, part in enumerate(parts):
@@ -76,8 +77,10 @@ def check_limited(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
         handed_to = unpack(field(part, "handed_to", place), "i4", place)
         boxes = waiting.pop(number)
         roots = kernel.Boxes(np.concatenate([box.low for box in boxes]), np.concatenate([box.high for box in boxes]))
+        if which not in ways:
+            ways[which] = kernel.Way.first(loss.cloud.points)
         code, node, handed = kernel.walk_from(
-            roots, loss.cloud, target, stream(part, place), loss.lemmas, len(handed_to)
+            roots, loss.cloud, target, stream(part, place), loss.lemmas, len(handed_to), ways[which]
         )
         if code != kernel.OK:
             raise Rejected(f"{place}, node {node}", REASONS[code].format(bound=target))

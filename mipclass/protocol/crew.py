@@ -4,11 +4,13 @@ A crew takes (function, shared, arguments) and answers with a Future, so that a 
 What all tasks of a search share (the data) travels once to each worker: threads see the caller's own object, a loky process reads it
 from a file on this machine and keeps it, Dask copies it to its workers.
 
-Which workers: those of `joblib.parallel_config`, if one names more than one job, else `threads` threads.
+Which workers: those of `joblib.parallel_config`, if one names more than one job, else `threads` threads, or as many loky processes for tasks
+that hold the interpreter's lock for much of their time.
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
 import pickle
 import tempfile
@@ -31,6 +33,9 @@ class Crew(Protocol):
     sees_memory: bool
     """Whether tasks share the caller's memory, so that they can be told to stop and hear of better rules while they run."""
 
+    is_here: bool
+    """Whether the workers are cores of this machine, which the caller may use when they rest."""
+
     def share(self, thing: Any) -> Any:
         """A token for an object that many tasks use, to be passed to `submit`."""
         ...
@@ -51,7 +56,7 @@ class Crew(Protocol):
 class ThreadCrew:
     """Threads of this process: compiled kernels release the interpreter's lock."""
 
-    sees_memory = True
+    sees_memory = is_here = True
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -81,6 +86,7 @@ class LokyCrew:
     """
 
     sees_memory = False
+    is_here = True
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -128,6 +134,10 @@ def _with_file(function: Callable[..., Any], path: str, *arguments: Any) -> Any:
         while len(_SHARED) >= KEPT:
             _SHARED.pop(next(iter(_SHARED)))
         _SHARED[path] = pickle.loads(Path(path).read_bytes())
+        answer = function(_SHARED[path], *arguments)
+        # loky collects garbage about once a second. What has been imported and compiled by now stays, and need not be looked through each time.
+        gc.freeze()
+        return answer
     return function(_SHARED[path], *arguments)
 
 
@@ -146,7 +156,7 @@ class DaskCrew:
     that need it. They are submitted once more, with another copy.
     """
 
-    sees_memory = False
+    sees_memory = is_here = False
 
     def __init__(self, client: Any, workers: int) -> None:
         self.workers = workers
@@ -173,15 +183,16 @@ class DaskCrew:
         self._executor.shutdown(wait=False)
 
 
-def crew_for(threads: int) -> Crew | None:
-    """The workers that joblib is configured for, else so many threads; None for one worker."""
+def crew_for(threads: int, in_processes: bool = False) -> Crew | None:
+    """The workers that joblib is configured for, else so many threads, or processes; None for one worker."""
     from joblib.parallel import get_active_backend
 
     backend, n_jobs = get_active_backend()
     wanted = backend.default_n_jobs if n_jobs is None else n_jobs
     configured = 1 if wanted == 1 else int(backend.effective_n_jobs(wanted))
     if configured == 1:
-        return ThreadCrew(threads) if threads > 1 else None
+        own = LokyCrew if in_processes else ThreadCrew
+        return own(threads) if threads > 1 else None
     kind = type(backend).__name__
     if kind == "ThreadingBackend":
         return ThreadCrew(configured)

@@ -75,8 +75,7 @@ class Run:
         self._start = working_seconds()
         self._meter: ProgressMeter | None = None
         self._outer: Run | None = None
-        self._crew: Crew | None = None
-        self._has_crew = False
+        self._crews: dict[bool, Crew | None] = {}  # of threads, and of processes in their place
         self.checkpoint: CheckpointFolder | None = None
         self.related: Related | None = None
         self.begin(self.solver, self.options)
@@ -166,13 +165,24 @@ class Run:
         if self._meter is not None:
             self._meter.show(Event(now, self.objective, self.bound, nodes, iterations, extra))
 
-    def crew(self) -> Crew | None:
-        """The workers for this solve's tasks, which solves inside it share; None when the caller works alone."""
+    def crew(self, in_processes: bool = False) -> Crew | None:
+        """The workers for this solve's tasks, which solves inside it share; None when the caller works alone.
+
+        in_processes : with processes in the place of threads, for tasks that hold the interpreter's lock for much of their time.
+        """
         if self._outer is not None:
-            return self._outer.crew()
-        if not self._has_crew:
-            self._crew, self._has_crew = crew_for(self.threads), True
-        return self._crew
+            return self._outer.crew(in_processes)
+        if in_processes not in self._crews:
+            self._crews[in_processes] = crew_for(self.threads, in_processes)
+        return self._crews[in_processes]
+
+    def threads_here(self) -> int:
+        """Threads that the caller may use while its workers rest: as many as these are, if they are on this machine."""
+        if self._outer is not None:
+            return self._outer.threads_here()
+        return max(
+            [self.threads, *(crew.workers for crew in self._crews.values() if crew is not None and crew.is_here)]
+        )
 
     def say(self, words: str) -> None:
         """Put words on the progress line, for as long as there is nothing to report."""
@@ -183,9 +193,10 @@ class Run:
         """End the progress line and let the workers go."""
         if self._meter is not None:
             self._meter.close()
-        if self._crew is not None:
-            self._crew.close()
-            self._crew, self._has_crew = None, False
+        for crew in self._crews.values():
+            if crew is not None:
+                crew.close()
+        self._crews = {}
 
 
 class ProgressMeter:

@@ -253,7 +253,7 @@ def _checked(problem: Problem, outcome: Outcome, run: Run) -> tuple[Outcome, boo
         return asked_again or run.seconds() > limit
 
     try:
-        verdict = check(outcome.certificate, problem, is_over, run.threads)
+        verdict = check(outcome.certificate, problem, is_over, run.threads_here())
     except UnfinishedError:
         why = "the time limit" if run.stop() is Status.TIME_LIMIT else "an interruption"
         said = f"{why} left no time for the independent checker; mipclass.verify(result.certificate, X, y) checks the certificate"

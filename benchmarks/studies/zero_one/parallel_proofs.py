@@ -1,10 +1,12 @@
 """Proofs by boxes with several workers: processor and wall seconds, efficiency, and what a killed run costs.
 
-Ways        one thread; two threads; two processes of loky; a local Dask cluster of two processes; "worker lost": the same cluster, one of whose
+Ways        one thread; "beside another": one thread, while another process proves the same, which shows what two cores that share caches and memory
+            have to give; two threads; two processes of loky; a local Dask cluster of two processes; "worker lost": the same cluster, one of whose
             processes is killed with SIGKILL some seconds after the beginning; "resumed": one thread with a checkpoint, killed with SIGKILL at
-            that time, then resumed.
-Efficiency  wall(1) / (2 wall(2)): what a user waits for; and cpu(1) / cpu(2): work that is not done twice, whatever else the machine does.
-            cpu is the time of the calling process, with its threads and the check of the certificate, and of the tasks elsewhere.
+            that time, then resumed. Several workers, of whatever kind, come with threads=2, so that the caller checks with two threads.
+Efficiency  wall(1) / (2 wall(2)): what a user waits for, also with wall(beside another) in the place of wall(1); and cpu(1) / cpu(2): work that
+            is not done twice, whatever else the machine does. cpu is the time of the calling process, with its threads and the check of the
+            certificate, and of the tasks elsewhere. The scheduler of the Dask cluster is in the calling process and shares the two cores.
 Simulation  the log of tasks (processor seconds, who handed the box over, the pass) scheduled on 8, 64 and 512 workers, a task as soon as its
             box is known and a worker is free, pass after pass: sum of seconds / (workers * makespan). The budgets are those of two workers;
             more workers get smaller tasks, so this is a lower estimate for short proofs.
@@ -39,7 +41,7 @@ from benchmarks.harness import Case, Results, Study, table
 from mipclass import datasets, models, solve
 from mipclass.protocol.crew import DaskCrew
 
-WAYS = ("1 thread", "2 threads", "loky", "dask", "worker lost", "resumed")
+WAYS = ("1 thread", "beside another", "2 threads", "loky", "dask", "worker lost", "resumed")
 MANY = (8, 64, 512)
 """Workers of the simulation."""
 
@@ -56,7 +58,7 @@ RUNS = {
     "liver_bupa": Proof(0.0, 120.0, 3.0),
     "ice_ai4i": Proof(0.0, 600.0, 20.0),
     "pima": Proof(0.1, 900.0, 60.0),
-    "heart_statlog": Proof(0.2, 900.0, 60.0),
+    "heart_statlog": Proof(0.125, 900.0, 60.0),
 }
 
 QUICK_SECONDS = 60.0
@@ -64,6 +66,17 @@ QUICK_SECONDS = 60.0
 
 ALONE = 10_000_000
 """Point visits that the caller makes itself before it hands out tasks: their seconds are in its own processor time."""
+
+WARM_SECONDS = 5.0
+"""Seconds of each proof before anything is measured: kernels are compiled, and processes then find them."""
+
+BESIDE = """
+import json, sys
+from benchmarks.studies.zero_one.parallel_proofs import measured
+while True:
+    print("begun", flush=True)
+    measured(*json.loads(sys.argv[1]))
+"""
 
 RESUMED = """
 import json, sys
@@ -95,6 +108,19 @@ def simulated(tasks: Sequence[Sequence[float]], workers: int) -> float:
                 heapq.heappush(ready, (done, -child[3], child[1], child[3]))
         makespan += end
     return total / (workers * makespan) if makespan else 1.0
+
+
+@contextmanager
+def company_of(arguments: Sequence[Any]) -> Iterator[None]:
+    """Another process proves the same meanwhile, again and again."""
+    process = subprocess.Popen([sys.executable, "-c", BESIDE, json.dumps(arguments)], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 @contextmanager
@@ -153,14 +179,14 @@ def measured(
     options = {} if folder is None else {"checkpoint": folder}
     with workers_of(way, killed_after), tasks_begun() as begun:
         started, cpu = time.perf_counter(), time.process_time()
-        threads = 2 if way == "2 threads" else 1
+        threads = 1 if way == "1 thread" else 2
         result = solve(models.zero_one(X, y), "exact", gap=gap, time_limit=limit, threads=threads, options=options)
         wall, cpu = time.perf_counter() - started, time.process_time() - cpu
         began = begun()
     tasks = [list(task) for task in result.extra.get("tasks", ())]
     by_boxes = result.extra.get("proof_by") == "box"
     elsewhere = np.cumsum([task[4] for task in tasks]) > (ALONE if by_boxes else 0)
-    if way in ("loky", "dask", "worker lost"):
+    if way in ("loky", "dask", "worker lost") or not by_boxes:
         cpu += float(sum(task[3] for task, is_elsewhere in zip(tasks, elsewhere, strict=True) if is_elsewhere))
     return {
         "objective": result.objective,
@@ -181,11 +207,15 @@ def measured(
 
 def prove(name: str, way: str, gap: float, limit: float, killed_after: float) -> dict[str, Any]:
     """One proof, killed and resumed if the way is that."""
+    alone = [name, "1 thread", gap, limit, killed_after]
+    if way == "beside another":
+        with company_of(alone):
+            return measured(*alone)
     if way != "resumed":
         return measured(name, way, gap, limit, killed_after)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "proof"
-        given = json.dumps([name, "1 thread", gap, limit, killed_after, str(place)])
+        given = json.dumps([*alone, str(place)])
         process = subprocess.Popen([sys.executable, "-c", RESUMED, given], stdout=subprocess.DEVNULL)
         while not place.exists():
             if process.poll() is not None:
@@ -195,14 +225,15 @@ def prove(name: str, way: str, gap: float, limit: float, killed_after: float) ->
         os.kill(process.pid, signal.SIGKILL)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        again = measured(name, "1 thread", gap, limit, killed_after, str(place))
+        again = measured(*alone, str(place))
         return {**again, "killed": process.returncode < 0, "cpu_before": used.ru_utime + used.ru_stime}
 
 
 def warmup() -> None:
     """Compile and import everything that is timed."""
-    X, y = datasets.load("liver_bupa")
-    solve(models.zero_one(X[:100], y[:100]), "box", time_limit=20.0, threads=2)
+    for name in RUNS:
+        X, y = datasets.load(name)
+        solve(models.zero_one(X, y), "exact", time_limit=WARM_SECONDS, threads=2)
 
 
 def cases(full: bool) -> Iterator[Case]:
@@ -223,20 +254,21 @@ def report(results: Results) -> str:
             for cell in results.cells
             if cell.case.parameters["name"] == name and cell.error is None
         }
-        one = here.get("1 thread")
+        one, beside = here.get("1 thread"), here.get("beside another")
         for way, got in here.items():
             shown = [got["objective"], got["bound"], "yes" if got["certified"] else "no"]
             if way in ("worker lost", "resumed"):
                 killed.append([name, way, *shown, *_done_again(way, got, one)])
                 continue
-            ratios: list[float | None] = [None, None]
-            if one is not None and got["tasks"] and got["bound"] == one["bound"]:
-                ratios = [one["wall"] / (2 * got["wall"]), one["cpu"] / got["cpu"]]
+            ratios: list[float | None] = [None, None, None]
+            if one is not None and beside is not None and got["tasks"] and got["bound"] == one["bound"]:
+                walls = [alone["wall"] / (2 * got["wall"]) for alone in (one, beside)]
+                ratios = [*walls, one["cpu"] / got["cpu"]]
             many = [got.get(f"simulated_{count}") for count in MANY]
             effort = [got["proof_by"], got["nodes"], got["wall"], got["cpu"]]
             rows.append([name, way, *shown, *effort, *ratios, got["tasks"], got["longest_task"], *many])
     header = ["data", "way", "loss", "bound", "certified", "proof by", "nodes", "wall", "cpu", "efficiency (wall)"]
-    header += ["work (cpu)", "tasks", "longest task", *(f"simulated, {count}" for count in MANY)]
+    header += ["of beside another", "work (cpu)", "tasks", "longest task", *(f"simulated, {count}" for count in MANY)]
     return "\n\n".join(
         [
             "Efficiencies are given where both proofs reach the same bound.",

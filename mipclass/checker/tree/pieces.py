@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import islice
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,12 @@ def check_pieces(pieces: Any, cloud: Any, bound: int, lemmas: Any, place: str) -
     roots = [kernel.faces(cloud.points.shape[1])]
     roots += [_root(piece, cloud.points.shape[1], f"{place}, piece {k}") for k, piece in enumerate(pieces) if k > 0]
 
+    room = local()  # of each thread, for one walk: it is large, and the system takes its time to hand it out
+
     def check(number: int) -> int:
-        return _check_piece(number, pieces, roots, cloud, bound, lemmas, f"{place}, piece {number}")
+        if not hasattr(room, "way"):
+            room.way = kernel.Way.first(cloud.points)
+        return _check_piece(number, pieces, roots, cloud, bound, lemmas, room.way, f"{place}, piece {number}")
 
     threads = helpers()
     if threads == 1:
@@ -56,7 +61,7 @@ def _in_turn(executor: ThreadPoolExecutor, check: Any, count: int, threads: int)
 
 
 def _check_piece(
-    number: int, pieces: list[Any], roots: list[Any], cloud: Any, bound: int, lemmas: Any, place: str
+    number: int, pieces: list[Any], roots: list[Any], cloud: Any, bound: int, lemmas: Any, way: Any, place: str
 ) -> int:
     """The nodes of one piece; Rejected unless every leaf reaches the bound or is the root of a later piece."""
     from .. import box_kernel as kernel
@@ -65,7 +70,7 @@ def _check_piece(
     if not ((handed_to > number) & (handed_to < len(pieces))).all():
         raise Rejected(place, "it hands boxes to a piece that does not come later")
     nodes = stream(pieces[number], place, counts="u2")
-    code, node, handed = kernel.walk_from(roots[number], cloud, bound, nodes, lemmas, len(handed_to))
+    code, node, handed = kernel.walk_from(roots[number], cloud, bound, nodes, lemmas, len(handed_to), way)
     if code != kernel.OK:
         raise Rejected(f"{place}, node {node}", REASONS[code].format(bound=bound))
     for k, other in enumerate(handed_to.tolist()):

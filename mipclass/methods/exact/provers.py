@@ -5,6 +5,7 @@ Losses and bounds are whole numbers in units of the problem, without its constan
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -20,7 +21,7 @@ from .box.cone import Cone
 from .box.copies import copied_rows
 from .box.piece_pass import Help
 from .box.search import BoxSearch
-from .iis.at_once import ALONE_NODES, NodesAtOnce
+from .iis.at_once import ALONE_NODES, ALONE_SECONDS, NodesAtOnce
 from .iis.cover import CoverData
 from .iis.proof import iis_lower
 from .iis.rules import widest_rules
@@ -204,13 +205,15 @@ class BoxProver:
 
 
 class _FirstNodes:
-    """A `stop` that also says yes after ALONE_NODES nodes; `limit` as in `limits_of`."""
+    """A `stop` that also says yes after ALONE_NODES nodes and ALONE_SECONDS; `limit` as in `limits_of`."""
 
-    def __init__(self, search: IISSearch, stop: Stop) -> None:
+    def __init__(self, search: IISSearch, stop: Stop, began: float) -> None:
         self._search, self._stop, self.limit = search, stop, limits_of(stop)
+        self._began = began
 
     def __call__(self) -> object:
-        return self._search.nodes >= ALONE_NODES or self._stop()
+        is_long = self._search.nodes >= ALONE_NODES and time.monotonic() - self._began >= ALONE_SECONDS
+        return is_long or self._stop()
 
 
 class IISProver:
@@ -225,6 +228,7 @@ class IISProver:
         self.search.master.run = run
         self._run = run
         self._at_once: NodesAtOnce | None = None
+        self._began = time.monotonic()
         self._saver = None if run is None or run.checkpoint is None else TreeSaver(run.checkpoint, data)
         if self._saver is not None:
             self._saver.load(self.search)
@@ -261,8 +265,9 @@ class IISProver:
         self.search.offer(W if self.data.has_offset else W[:-1])
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
-        """Go on until it is done or `stop()`; from ALONE_NODES nodes on with all workers of the run, if it has some."""
-        crew = None if self._run is None else self._run.crew()
+        """Go on until it is done or `stop()`; after ALONE_NODES nodes and ALONE_SECONDS with all workers of the run, if it has some."""
+        # About half of the work is Python's: threads would wait for each other.
+        crew = None if self._run is None else self._run.crew(in_processes=True)
 
         def told() -> None:
             if self._saver is not None:
@@ -273,7 +278,7 @@ class IISProver:
             self.search.advance(stop, told)
             self._keep()
             return
-        self.search.advance(_FirstNodes(self.search, stop), told)
+        self.search.advance(_FirstNodes(self.search, stop, self._began), told)
         if not self.search.finished and not stop():
             if self._at_once is None:
                 self._at_once = NodesAtOnce(self.search, crew, self._run.seconds_left)

@@ -170,7 +170,7 @@ class Race:
         if self.run.time_limit is None or self._to_read is None:
             return False
         lead = max(self.provers, key=lambda prover: prover.lower)
-        needed = self._to_read + lead.seconds_to_check(self.run.threads)
+        needed = self._to_read + lead.seconds_to_check(self.run.threads_here())
         return self.run.seconds_left() < min(needed, MOST_RESERVED * self.run.time_limit)
 
     def _poll_and_done(self) -> bool:

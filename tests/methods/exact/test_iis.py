@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import mipclass
 from mipclass import models
 from mipclass.methods.exact.iis.cover import plain_cover
-from mipclass.methods.exact.iis.multipliers import null_vector
+from mipclass.methods.exact.iis.null_space import MANY_ROWS, NullVectors, null_vector
 from mipclass.methods.exact.iis.separator import Separator
 from mipclass.methods.exact.statement import statement_of
 from mipclass.methods.zero_one.prepared import prepare
@@ -28,6 +28,19 @@ def test_null_vector_is_exact_and_unique(rows):
         assert any(u)
         assert all(sum(c * row[k] for c, row in zip(u, rows, strict=True)) == 0 for k in range(3))
         assert np.linalg.matrix_rank(np.array(rows)) == len(rows) - 1
+
+
+@given(
+    data=st.data(), bits=st.sampled_from([2, 20, 70]), columns=st.integers(MANY_ROWS - 1, 9), more=st.integers(-1, 2)
+)
+@settings(deadline=None)
+def test_residues_give_the_vector_of_elimination(data, bits, columns, more):
+    """Dependent rows too, where elimination has the last word."""
+    entry = st.integers(-(2**bits), 2**bits)
+    rows = [[data.draw(entry) for _ in range(columns)] for _ in range(max(MANY_ROWS, columns + more))]
+    for target in data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=3)):
+        rows[target] = [2 * a - 3 * b for a, b in zip(rows[0], rows[-1], strict=True)]
+    assert NullVectors(rows)(range(len(rows))) == null_vector(rows)
 
 
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import joblib
@@ -11,8 +12,12 @@ import pytest
 import mipclass
 from mipclass import models
 from mipclass.methods.exact import provers
-from mipclass.methods.exact.iis import at_once, root, tree
+from mipclass.methods.exact.iis import at_once, root, subtrees, tree
+from mipclass.methods.exact.iis.cover import plain_cover
+from mipclass.methods.exact.iis.row_store import RowStore
+from mipclass.methods.zero_one.prepared import prepare
 from mipclass.protocol.result import Status
+from mipclass.protocol.tasks import Orders
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
 from .workers import dask_cluster, kill_first_worker
@@ -26,7 +31,9 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "LARGE_PATIENCE", 1)
     monkeypatch.setattr(tree, "CUTS_PER_ROUND", 10)
     monkeypatch.setattr(provers, "ALONE_NODES", 1)
+    monkeypatch.setattr(provers, "ALONE_SECONDS", 0.0)
     monkeypatch.setattr(at_once, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(subtrees, "LEAST_SECONDS", 0.0)
 
 
 def clouds(seed: int, n: int = 40, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +45,9 @@ def clouds(seed: int, n: int = 40, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 def same(problem: Any, threads: int) -> Any:
     """The answer of several threads, which is that of one thread."""
-    one, several = (mipclass.solve(problem, "iis", threads=count) for count in (1, threads))
+    one = mipclass.solve(problem, "iis")
+    with joblib.parallel_config("threading", n_jobs=threads):
+        several = mipclass.solve(problem, "iis")
     assert one.status == several.status
     assert one.certified
     assert several.certified
@@ -77,11 +86,13 @@ def test_a_problem_without_rules_is_infeasible_with_threads_too(small_tasks):
     assert found.status is Status.INFEASIBLE
 
 
-def test_processes_prove_the_same(small_tasks):
+@pytest.mark.parametrize("is_configured", [False, True])
+def test_processes_prove_the_same(small_tasks, is_configured):
+    """Those that joblib names, and those that stand for threads."""
     X, y = clouds(2, 50)
     alone = mipclass.solve(models.zero_one(X, y), "iis")
-    with joblib.parallel_config("loky", n_jobs=2):
-        result = mipclass.solve(models.zero_one(X, y), "iis")
+    with joblib.parallel_config("loky", n_jobs=2) if is_configured else nullcontext():
+        result = mipclass.solve(models.zero_one(X, y), "iis", threads=1 if is_configured else 2)
     assert result.certified
     assert (result.objective, result.bound) == (alone.objective, alone.bound)
     assert len(result.extra["tasks"]) > 2
@@ -106,6 +117,27 @@ def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
     assert killed
     assert result.certified
     assert result.status is Status.OPTIMAL
+
+
+def test_a_task_knows_what_the_search_has_found_and_brings_back_what_it_finds(small_tasks):
+    """The worker's own search goes on from one task to the next."""
+    X, y = clouds(2, 50)
+    data = plain_cover(X, y, prepare(X, y))
+    search, told = tree.IISSearch(data), RowStore()
+    while search.nodes < 3:
+        search.step(lambda: False)
+    for seed in range(3):
+        node = search.hand_out()
+        told.append(search.master.supports[len(told) :])
+        known = (told.packed(), search.master.refused, search.master.rows)
+        start = subtrees.NodeStart(node.wrong, node.right, *known, search.centre, search.level(1), seed)
+        found = subtrees.grow_subtree(data, start, 0.0, Orders(search.best))
+        before = set(search.master.supports)
+        subtrees.adopt(found, node, search)
+        search.take_back(node, [node if leaf is found.root else leaf for leaf in found.opened], found.unresolved)
+        assert set(search.master.supports) == before | set(found.supports)
+        assert subtrees._KEPT.worker.search.master.index.keys() >= set(search.master.supports)
+    assert search.lower > 0
 
 
 def test_limits_end_threads_and_keep_a_proven_bound():

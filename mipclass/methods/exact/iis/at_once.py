@@ -1,30 +1,30 @@
 """Branch and cut with several workers: open nodes, lowest bound first, become tasks that bring back the trees below them (`subtrees`).
 
-Every node below the incumbent's cost has to be processed in any order, so that little is done in vain. Each worker has a linear program of
-its own; the supports of the last one near a node are the first ones of the next.
+Every node below the incumbent's cost has to be processed in any order, so that little is done in vain. What one worker finds out about infeasible
+subsystems, the others know from their next task on: tasks that do not share them need several times the nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from ....arrays import Positions
 from ....protocol.crew import Crew
 from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
-from .subtrees import NodeStart, Subtree, adopt, grow_subtree
+from .row_store import RowStore
+from .subtrees import LEAST_SECONDS, NodeStart, Subtree, adopt, grow_subtree
 from .tree import CoverNode, IISSearch
 
-ALONE_NODES = 200
-"""Nodes that the caller processes by itself before it asks others: tasks do not share the subsystems that they find, and those that begin
-with few of them need several times the nodes (heart up to a bound of 20: 540 instead of 122, from the 17th node on)."""
+ALONE_NODES, ALONE_SECONDS = 4, 2.0
+"""The caller processes at least so many nodes for at least so many seconds by itself before it asks others: it takes time to set up processes."""
 
-LEAST_SECONDS, MOST_SECONDS = 2.0, 20.0
-"""Budgets of tasks in processor seconds: far above the set-up of a linear program, and all that is lost with a worker."""
+MOST_SECONDS = 20.0
+"""Budget of a task in processor seconds, at most: all that is lost with a worker."""
 
 TASKS_PER_WORKER = 16
 """A budget is at most this fraction (one in so many) of a worker's seconds so far: the wait for the last task is bounded by it."""
+
+NODES_PER_WORKER = 2
+"""A task hands back nodes above the bound of the node of this rank per worker, lowest first: others are to be processed before them."""
 
 
 class NodesAtOnce:
@@ -33,7 +33,7 @@ class NodesAtOnce:
     def __init__(self, search: IISSearch, crew: Crew, seconds_left: Callable[[], float]) -> None:
         self.search, self._seconds_left = search, seconds_left
         self._tasks: TasksUnderWay[tuple[int, CoverNode]] = TasksUnderWay(crew, crew.share(search.data))
-        self._rows: dict[CoverNode, Positions] = {}  # node -> supports of the last linear program near it
+        self._supports = RowStore()  # the search's, as tasks are told them
         self._origin: dict[CoverNode, int] = {}  # node -> the task that brought it back
         self._seconds = 0.0
         self._number = 0
@@ -66,9 +66,10 @@ class NodesAtOnce:
         """Make a task of the open node with the lowest bound."""
         search, crew = self.search, self._tasks.crew
         node = search.hand_out()
-        rows = self._rows.pop(node, search.master.rows)
-        supports = [search.master.supports[k] for k in np.union1d(rows, node.proof.supports).tolist()]
-        start = NodeStart(node.wrong, node.right, supports, search.centre, self._number)
+        self._supports.append(search.master.supports[len(self._supports) :])
+        known = (self._supports.packed(), search.master.refused, search.master.rows)
+        level = max(node.bound, search.level(NODES_PER_WORKER * crew.workers))
+        start = NodeStart(node.wrong, node.right, *known, search.centre, level, self._number)
         own = orders if crew.sees_memory else Orders(search.best, self._seconds_left())
         budget = min(MOST_SECONDS, max(LEAST_SECONDS, self._seconds / (crew.workers * TASKS_PER_WORKER)))
         self._tasks.submit((self._number, node), grow_subtree, start, budget, own)
@@ -83,11 +84,11 @@ class NodesAtOnce:
         search.centre = found.centre
         if found.W is not None:
             search.offer(found.W)
-        rows = adopt(found, node, search)
+        adopt(found, node, search)
         # The caller's own node stands for the root of the subtree.
         opened, unresolved = (
             [node if leaf is found.root else leaf for leaf in leaves] for leaves in (found.opened, found.unresolved)
         )
         search.take_back(node, opened, unresolved)
         for leaf in opened:
-            self._rows[leaf], self._origin[leaf] = rows, number
+            self._origin[leaf] = number

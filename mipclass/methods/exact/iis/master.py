@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,7 @@ from ....modelling.builder import Builder
 from ....protocol.result import Status
 from ....protocol.run import Run
 from .cover import CoverData
+from .row_store import RowStore
 from .separator import Support
 
 FEW_ROWS = 1200
@@ -56,7 +58,9 @@ class Master:
         self.run: Run | None = None  # brings the time limit into a single LP
         self.supports: list[Support] = []
         self.index: dict[Support, int] = {}
-        self.pool = sp.csr_array((0, data.n))
+        self._members = RowStore()  # of each support, the points
+        self._ones = np.ones(0)
+        self.pool = self._matrix()
         self.refused = np.zeros(0, dtype=np.intp)  # of the pool: not infeasible after all
         # A power of two that brings large costs to a size at which the LP's absolute tolerances are small; one for small costs.
         self.unit = 2.0 ** max(0, int(data.costs.max(initial=0)).bit_length() - COST_BITS)
@@ -97,14 +101,16 @@ class Master:
         for support in new:
             self.index[support] = len(self.supports)
             self.supports.append(support)
-        members = [[i for i in support if i < self.data.n] for support in new]
-        starts = np.cumsum([0, *map(len, members)])
-        block = sp.csr_array(
-            (np.ones(starts[-1]), np.concatenate([np.array(m, dtype=np.int64) for m in members]), starts),
-            shape=(len(new), self.data.n),
-        )
-        self.pool = sp.csr_array(sp.vstack([self.pool, block])) if first else block
+        self._members.append([[i for i in support if i < self.data.n] for support in new])
+        self.pool = self._matrix()
         return np.arange(first, len(self.supports), dtype=np.intp)
+
+    def _matrix(self) -> Any:
+        """The pool as a matrix of zeros and ones, a row for each support, without a copy."""
+        entries, starts = self._members.packed()
+        if len(self._ones) < len(entries):
+            self._ones = np.ones(2 * len(entries))
+        return sp.csr_array((self._ones[: len(entries)], entries, starts), shape=(len(starts) - 1, self.data.n))
 
     def refuse(self, supports: Positions) -> None:
         """Take supports, by their number, out of the LP for good."""

@@ -6,51 +6,14 @@ A subsystem that rounding has blurred (its points were dependent before) is conf
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd
 
 import numpy as np
 
-from ..rational import Integers, integer_matrix
+from ..rational import integer_matrix
 from ..within_margin import multipliers_within_margin
 from .cover import CoverData
+from .null_space import NullVectors
 from .separator import Support
-
-
-def null_vector(rows: Integers) -> list[int] | None:
-    """u with sum_s u_s rows_s = 0, coprime whole numbers, first nonzero one positive; None unless unique up to a factor.
-
-    Fraction-free Gauss-Jordan elimination: all divisions are exact.
-    """
-    count = len(rows)
-    table = [list(column) for column in zip(*rows, strict=True)]
-    previous, pivots, used = 1, [], 0
-    free = -1
-    for k in range(count):
-        at = next((r for r in range(used, len(table)) if table[r][k]), -1)
-        if at < 0:
-            if free >= 0:
-                return None
-            free = k
-            continue
-        table[used], table[at] = table[at], table[used]
-        pivot_row = table[used]
-        pivot = pivot_row[k]
-        for r, row in enumerate(table):
-            if r != used:
-                factor = row[k]
-                table[r] = [(pivot * v - factor * p) // previous for v, p in zip(row, pivot_row, strict=True)]
-        previous = pivot
-        pivots.append(k)
-        used += 1
-    if free < 0:
-        return None
-    u = [0] * count
-    u[free] = previous
-    for r, k in enumerate(pivots):
-        u[k] = -table[r][free]
-    common = gcd(*u)
-    sign = 1 if next(v for v in u if v) > 0 else -1
-    return [sign * v // common for v in u]
 
 
 class ExactSupports:
@@ -63,6 +26,7 @@ class ExactSupports:
         self.data = data
         self._floats = np.vstack([data.Z, *(a[None, :] for a, _ in data.sides)])
         *self.rows, self._scales = integer_matrix(np.vstack([self._floats, data.scales]))
+        self._null_vector = NullVectors(self.rows)
         self.known: dict[Support, list[int] | None] = {}
         self.blurred: set[Support] = set()
 
@@ -88,7 +52,7 @@ class ExactSupports:
         )
 
     def _compute(self, support: Support) -> list[int] | None:
-        u = null_vector([self.rows[i] for i in support])
+        u = self._null_vector(support)
         if u is None:
             return None
         n = self.data.n

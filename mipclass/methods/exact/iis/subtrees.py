@@ -1,11 +1,13 @@
 """One task of branch and cut: a node and what is below it, within a budget of seconds; what is left is handed back as open leaves.
 
-A task has a linear program of its own, which begins with the supports that were useful near the node. It is a function of its arguments
-alone, so that any thread, process or machine can carry it out, twice if need be.
+A task knows all supports that the search had found when it was handed out, and brings back those that it finds. Each worker keeps its linear
+program from one task to the next, as a single thread keeps it from one node to the next: that saves time and changes no answer's meaning, so
+that any thread, process or machine can carry out a task, twice if need be.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,19 +18,29 @@ from ....arrays import Array, Positions
 from ....protocol.tasks import Orders
 from .cover import CoverData
 from .leaf_bounds import Called
+from .row_store import PackedRows
 from .separator import Support
 from .tree import CoverNode, IISSearch
+
+LEAST_SECONDS = 2.0
+"""Budget of a task in processor seconds, at least: far above the time that it takes to hand it out."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeStart:
-    """Where a task begins: the points that its node calls wrong and right, supports for its first linear program, a point between the
-    covers met so far, and the seed of its random costs."""
+    """Where a task begins: the points that its node calls wrong and right, the supports found so far, which of them are refused, a point between
+    the covers met so far, and the level above which it hands nodes back, since others are lower.
+
+    rows, seed : for the first task of a worker, which of the supports its linear program has, and what its random costs begin with.
+    """
 
     wrong: Called
     right: Called
-    supports: list[Support]
+    supports: PackedRows
+    refused: Positions
+    rows: Positions
     centre: Array
+    level: int
     seed: int
 
 
@@ -36,8 +48,8 @@ class NodeStart:
 class Subtree:
     """What a task brings back.
 
-    root : its node, with the nodes below; the proofs of leaves number the supports in `supports`.
-    rows : which of these the last linear program had.     opened : leaves that it did not get to.
+    root : its node, with the nodes below; the proofs of leaves number the supports in `supports`, which are those in use and all new ones.
+    opened : leaves that it did not get to.
     unresolved : leaves whose cover is right though no rule in floats confirms it.
     exact, blurred : what is known about the supports, see `ExactSupports`.     W : a rule of cost `best`, if it found a better one.
     cpu : seconds of processor time.
@@ -45,7 +57,6 @@ class Subtree:
 
     root: CoverNode
     supports: list[Support]
-    rows: Positions
     opened: list[CoverNode]
     unresolved: list[CoverNode]
     exact: dict[Support, list[int] | None]
@@ -83,24 +94,59 @@ class _Stop:
         return self._orders.is_over(time.monotonic() - self._began)
 
 
+_KEPT = threading.local()
+"""Of each thread of a worker: `worker`, see `_worker_for`."""
+
+
+class _Worker:
+    """A worker's search, and how many of the caller's supports it has taken over."""
+
+    def __init__(self, data: CoverData, seed: int) -> None:
+        self.search = IISSearch(data, seed=seed)
+        self.taken = 0
+
+    def begin(self, start: NodeStart) -> IISSearch:
+        """The search at the start of a task."""
+        search, master, is_new = self.search, self.search.master, self.taken == 0
+        supports = start.supports.tuples(self.taken)
+        master.remember([support for support in supports if support not in master.index])
+        self.taken += len(supports)
+        if len(start.refused):
+            all_supports = start.supports.tuples()
+            master.refuse(np.array([master.index[all_supports[k]] for k in start.refused.tolist()], dtype=np.intp))
+        if is_new:
+            master.reload(start.rows)
+        search.begin_below(start.wrong, start.right, start.centre)
+        return search
+
+
+def _worker_for(data: CoverData, seed: int) -> _Worker:
+    """The worker of this thread's last task, if that was about the same data, else a new one."""
+    worker: _Worker | None = getattr(_KEPT, "worker", None)
+    if worker is None or worker.search.data is not data:
+        worker = _KEPT.worker = _Worker(data, seed)
+    return worker
+
+
 def grow_subtree(data: CoverData, start: NodeStart, budget: float, orders: Orders[int | None]) -> Subtree:
-    """Process the node and those below it, lowest bound first, for about `budget` seconds of processor time."""
+    """Process the node and those below it, lowest bound first, for about `budget` seconds of processor time; for LEAST_SECONDS when they are above the
+    level of the start by then."""
     cpu = time.thread_time()
-    search = IISSearch(data, seed=start.seed)
-    search.begin_below(start.wrong, start.right, start.supports, start.centre)
+    search = _worker_for(data, start.seed).begin(start)
+    known = len(search.master.supports)
 
     stop = _Stop(search, orders)
-    while not stop() and not search.finished and search.step(stop):
+    while not stop() and not search.finished and search.lower <= start.level and search.step(stop):
         if search.best_W is not None:
             orders.lower(search.best)
         if time.thread_time() - cpu > budget:
             break
-    return _brought_back(search, time.thread_time() - cpu)
+    return _brought_back(search, known, time.thread_time() - cpu)
 
 
-def _brought_back(search: IISSearch, cpu: float) -> Subtree:
-    """The tree of a task with only those supports that its proofs or its linear program use."""
-    used = set(search.master.rows.tolist())
+def _brought_back(search: IISSearch, known: int, cpu: float) -> Subtree:
+    """The tree of a task with those supports that its proofs use, and with the new ones: all but the first `known`."""
+    used = set(range(known, len(search.master.supports)))
     stack, leaves = [search.root], []
     while stack:
         node = stack.pop()
@@ -118,7 +164,6 @@ def _brought_back(search: IISSearch, cpu: float) -> Subtree:
     return Subtree(
         search.root,
         supports,
-        np.flatnonzero(np.isin(numbers, search.master.rows)),
         search.opened(),
         search.unresolved,
         {support: exact.known[support] for support in supports if support in exact.known},
@@ -131,8 +176,8 @@ def _brought_back(search: IISSearch, cpu: float) -> Subtree:
     )
 
 
-def adopt(found: Subtree, node: CoverNode, search: IISSearch) -> Positions:
-    """Put a subtree in the place of its node, with the search's numbers of its supports; the numbers of those in its last linear program."""
+def adopt(found: Subtree, node: CoverNode, search: IISSearch) -> None:
+    """Put a subtree in the place of its node, with the search's numbers of its supports."""
     search.leaves.exact.known.update(found.exact)
     search.leaves.exact.blurred |= found.blurred
     master = search.master
@@ -143,4 +188,3 @@ def adopt(found: Subtree, node: CoverNode, search: IISSearch) -> Positions:
     if found.root.children or found.root.proof.bound > node.proof.bound:
         node.proof = found.root.proof
     node.point, node.children = found.root.point, found.root.children
-    return numbers[found.rows]

@@ -19,7 +19,7 @@ from .master import Master, Relaxation
 from .offsets import with_best_offset
 from .root import MOST_POINTS, RootCuts
 from .rules import widest_rules
-from .separator import Separator, Support, choose
+from .separator import Separator, choose
 
 Stop = Callable[[], object]
 
@@ -186,15 +186,15 @@ class IISSearch:
 
     # -- nodes that other workers process -----------------------------------------------------------------------------
 
-    def begin_below(
-        self, wrong: tuple[int, ...], right: tuple[int, ...], supports: list[Support], centre: Array
-    ) -> None:
-        """Search below a node alone, from a linear program of these supports."""
-        self.master.add(supports)
+    def begin_below(self, wrong: tuple[int, ...], right: tuple[int, ...], centre: Array) -> None:
+        """Search below a node alone, without an incumbent, with the supports and the linear program at hand."""
         self.root_cuts.done = True
         self.centre = centre.copy()
         self.root = CoverNode(wrong, right, self.leaves.nothing())
-        self._open = [(0, 0, self.root)]
+        self._open, self._order = [(0, 0, self.root)], 0
+        self.unresolved, self._least_closed = [], None
+        self.best, self.best_W = None, None
+        self.nodes = 0
 
     def go_on_from(self, tree: tuple[CoverNode, list[CoverNode], list[CoverNode]]) -> None:
         """Replace the tree: its root, the leaves that are open or closed, and those that are unresolved."""
@@ -212,6 +212,12 @@ class IISSearch:
     def opened(self) -> list[CoverNode]:
         """The nodes that are not processed."""
         return [node for _, _, node in self._open]
+
+    def level(self, rank: int) -> int:
+        """The bound of the node of this rank, counted from one, among those that are open or processed elsewhere, lowest first; of the last one if
+        there are fewer."""
+        bounds = [node.bound for _, _, node in self._open] + [node.bound for node in self._elsewhere]
+        return heapq.nsmallest(rank, bounds)[-1]
 
     def hand_out(self) -> CoverNode:
         """The open node with the lowest bound, which another worker takes over until `take_back` or `put_back`."""
