@@ -100,7 +100,7 @@ def test_simulated_workers_wait_for_boxes_and_for_the_end_of_a_pass():
 
 def test_the_trend_of_long_proofs_goes_through_the_last_passes_and_across_a_kill():
     """Passes that take twice as long for each ten errors more: 60 is reached at 160 s, so 80 at 640 s."""
-    from benchmarks.studies.zero_one.long_proofs import reached, resumed, seconds_to_close
+    from benchmarks.studies.zero_one.long_proofs import reached, resumed, seconds_to_close, thinned
 
     log = [[0, 1.0, 80, 0, 20, 0.1], [0, 10.0, 80, 20, 30, 0.0], [0, 20.0, 80, 30, 40, 0.2], [1, 21.0, 80, 30, 40, 0.1]]
     log += [[1, 40.0, 80, 40, 50, 0.0], [1, 80.0, 80, 50, 60, 0.0], [1, 160.0, 80, 60, 70, 0.0]]
@@ -108,3 +108,6 @@ def test_the_trend_of_long_proofs_goes_through_the_last_passes_and_across_a_kill
     assert resumed(log) == [(log[2], log[3])]
     assert abs(seconds_to_close(log) - 640.0) < 1e-9
     assert seconds_to_close(log[:2]) is None
+    between = [[0, 12.0, 80, 20, 30, 0.3], [0, 14.0, 80, 20, 30, 0.5], [0, 19.0, 80, 20, 30, 0.9]]
+    longer = [*log[:2], *between, *log[2:]]
+    assert thinned(longer) == [*log[:2], between[-1], *log[2:]]

@@ -8,6 +8,7 @@ Trend       The search proves rising targets, one pass after another. With the C
             line through (t, log c(t)) of the last passes is followed up to the loss of the rule in hand. If that rule is optimal, a proof takes
             about so long. 64 workers share it evenly, which is the least they can need.
 
+Finished cells are kept in benchmarks/long_proofs/, in the repository: each takes hours.
 Run: python -m benchmarks.studies.zero_one.long_proofs     MIPCLASS_DATA must name the folder of the data sets (docs/datasets.md).
 Quick: one CPU minute. Full: two CPU hours for each data set.
 """
@@ -98,10 +99,17 @@ def prove(name: str, seconds: float) -> dict[str, Any]:
         "certified": result.certified,
         "check": time.process_time() - began,
         "disk": sum(file.stat().st_size for file in (place / "proof").rglob("*") if file.is_file()) / 1e6,
-        "log": _lines(log),
+        "log": thinned(_lines(log)),
     }
     shutil.rmtree(place)
     return got
+
+
+def thinned(log: list[Line]) -> list[Line]:
+    """The first and last lines of each process, bound and target."""
+    told = [(number, bound, target) for number, _, _, bound, target, _ in log]
+    ends = [0, *(k for k in range(1, len(log)) if told[k] != told[k - 1]), len(log)]
+    return [log[k] for begin, end in pairwise(ends) for k in sorted({begin, end - 1})]
 
 
 def _search_until(goal: float, given: str, log: Path) -> None:
@@ -179,7 +187,9 @@ def report(results: Results) -> str:
     return "\n\n".join(parts)
 
 
-study = Study("long_proofs", "Proofs too long for one machine", cases, report, warmup=warmup)
+study = Study(
+    "long_proofs", "Proofs too long for one machine", cases, report, warmup=warmup, cache=BENCHMARKS / "long_proofs"
+)
 
 if __name__ == "__main__":
     study.main()

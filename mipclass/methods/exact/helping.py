@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from ...certificates.certificate import data_digest
-from ...errors import warn
 from ...protocol.checkpoint import CheckpointFolder
 from ...protocol.run import Run
 from .box.piece_pass import Help
 from .form import ProofForm
-
-NOT_KEPT = "the option 'checkpoint' keeps proofs of real weights for given features alone; this problem is proven in another way, and nothing is kept."
-"""Said where a folder is named in vain."""
 
 
 def open_checkpoint(form: ProofForm, run: Run) -> None:
@@ -18,8 +14,6 @@ def open_checkpoint(form: ProofForm, run: Run) -> None:
     folder = run.options.get("checkpoint")
     if folder is None:
         return
-    if form.statement.whole is not None or form.statement.chooses_features:
-        warn(NOT_KEPT)
     run.checkpoint = CheckpointFolder(
         folder, {"data": data_digest(form.X, form.y), "problem": form.statement.content()}
     )

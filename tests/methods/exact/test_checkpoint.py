@@ -16,7 +16,11 @@ import pytest
 import mipclass
 from mipclass import models
 from mipclass.errors import InvalidInputError, MipclassWarning, OptionError
+from mipclass.methods.exact import provers
 from mipclass.methods.exact.box import piece_pass
+from mipclass.methods.exact.few import at_once as few_at_once
+from mipclass.methods.exact.whole import tasks as whole_tasks
+from mipclass.methods.exact.whole import tree_pass
 from mipclass.protocol import checkpoint
 from mipclass.protocol.result import Status
 from tests.paths import ROOT
@@ -70,7 +74,11 @@ def test_a_stopped_proof_goes_on_where_it_was(every_task, tmp_path, threads, mak
 PROOF = """
 import sys, numpy as np, mipclass
 from mipclass import models
+from mipclass.methods.exact import provers
 from mipclass.methods.exact.box import piece_pass
+from mipclass.methods.exact.few import at_once as few_at_once
+from mipclass.methods.exact.whole import tasks as whole_tasks
+from mipclass.methods.exact.whole import tree_pass
 from mipclass.protocol import checkpoint
 piece_pass.MOST_VISITS, checkpoint.SAVE_SECONDS, checkpoint.SAVE_SHARE = 20_000, 0.0, 1e9
 data = np.load(sys.argv[1])
@@ -141,7 +149,9 @@ def test_damaged_files_are_refused(every_task, tmp_path, name, fault):
 
 @pytest.fixture
 def every_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A state on disk after every step of branch and cut."""
+    """A state on disk after every step of branch and cut, whose nodes are tasks from the second one on."""
+    monkeypatch.setattr(provers, "ALONE_NODES", 1)
+    monkeypatch.setattr(provers, "ALONE_SECONDS", 0.0)
     monkeypatch.setattr(checkpoint, "SAVE_SECONDS", 0.0)
     monkeypatch.setattr(checkpoint, "SAVE_SHARE", 1e9)
 
@@ -162,7 +172,8 @@ def stopped_at(problem: Any, nodes: int, folder: Path, **more: Any) -> Any:
 def test_a_stopped_branch_and_cut_goes_on_where_it_was(every_node, tmp_path, threads):
     problem = models.zero_one(*many_features())
     whole = mipclass.solve(problem, solver="iis")
-    first = stopped_at(problem, whole.nodes // 2, tmp_path / "run", threads=threads)
+    assert whole.nodes > 4
+    first = stopped_at(problem, 2, tmp_path / "run", threads=threads)
     assert first.status is Status.INTERRUPTED
     assert first.claim == "heuristic"
     begun: list[float] = []
@@ -202,9 +213,61 @@ def test_a_damaged_state_of_branch_and_cut_is_refused(every_node, tmp_path):
         stopped_at(problem, 2, tmp_path / "run")
 
 
-@pytest.mark.parametrize("constraint", [models.MaxFeatures(1), models.IntegerCoefficients(2)])
-def test_features_to_choose_and_whole_weights_say_that_nothing_is_kept(constraint, tmp_path):
+def composed(kind: str) -> Any:
+    """A problem with features to choose, in which every set is proven by itself, or one with whole weights."""
+    X, y = points(n=50, d=5)
+    wanted = {
+        "features": [models.MaxFeatures(2)],
+        "features under a limit": [models.MaxFeatures(2), models.FalsePositiveRate(0.3)],
+        "whole weights": [models.IntegerCoefficients(3)],
+    }
+    return models.Model(X, y, minimize=models.ZeroOne(), subject_to=wanted[kind])
+
+
+@pytest.fixture
+def every_set(every_task: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tasks over sets of features and boxes of weights, each followed by a state on disk."""
+    monkeypatch.setattr(few_at_once, "LEAST_WORK", 1)
+    monkeypatch.setattr(tree_pass, "ALONE_CHUNKS", 1)
+    monkeypatch.setattr(tree_pass, "LEAST_CHUNKS", 1)
+    monkeypatch.setattr(tree_pass, "MOST_CHUNKS", 1)
+    monkeypatch.setattr(whole_tasks, "CHUNK", 1e4)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["features", "features under a limit", "whole weights"])
+def test_features_to_choose_and_whole_weights_go_on_where_they_were(every_set, tmp_path, threads, kind):
+    problem = composed(kind)
+    whole = mipclass.solve(problem, solver="exact")
+    assert whole.certified
+    options = {"checkpoint": tmp_path / "run"}
+    first = mipclass.solve(
+        problem, solver="exact", threads=threads, options={**options, "node_limit": whole.nodes // 2}
+    )
+    assert first.status is Status.NODE_LIMIT
+    again = mipclass.solve(problem, solver="exact", threads=threads, options=options)
+    assert again.certified
+    assert (again.status, again.objective, again.bound) == (whole.status, whole.objective, whole.bound)
+    assert again.nodes < whole.nodes
+    last = mipclass.solve(problem, solver="exact", options=options)
+    assert last.certified
+    assert (last.nodes, last.objective, last.bound) == (0, whole.objective, whole.bound)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("features", "answers-0"), ("whole weights", "state")])
+def test_damaged_files_of_composed_problems_are_refused(every_set, tmp_path, kind, name):
+    problem, options = composed(kind), {"checkpoint": tmp_path / "run"}
+    mipclass.solve(problem, solver="exact", options={**options, "node_limit": 300})
+    [path] = (tmp_path / "run").rglob(name)
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(bytes(raw))
+    with pytest.raises(InvalidInputError, match="damaged"):
+        mipclass.solve(problem, solver="exact", options=options)
+
+
+def test_the_search_of_scip_says_that_nothing_is_kept(tmp_path):
+    pytest.importorskip("pyscipopt")
     X, y = points(n=20, d=2)
-    model = models.Model(X, y, minimize=models.ZeroOne(), subject_to=[constraint])
-    with pytest.warns(MipclassWarning, match="nothing is kept"):
-        mipclass.solve(model, solver="exact", options={"checkpoint": tmp_path / "run"})
+    with pytest.warns(MipclassWarning, match="keeps nothing of SCIP's search"):
+        mipclass.solve(models.zero_one(X, y), solver="iis", options={"checkpoint": tmp_path / "run", "master": "scip"})

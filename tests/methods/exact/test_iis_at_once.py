@@ -122,22 +122,27 @@ def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
 def test_a_task_knows_what_the_search_has_found_and_brings_back_what_it_finds(small_tasks):
     """The worker's own search goes on from one task to the next."""
     X, y = clouds(2, 50)
-    data = plain_cover(X, y, prepare(X, y))
-    search, told = tree.IISSearch(data), RowStore()
+    work = subtrees.NodeWork(plain_cover(X, y, prepare(X, y)))
+    search, told = tree.IISSearch(work.data), RowStore()
     while search.nodes < 3:
         search.step(lambda: False)
+    starts = []
     for seed in range(3):
         node = search.hand_out()
         told.append(search.master.supports[len(told) :])
         known = (told.packed(), search.master.refused, search.master.rows)
         start = subtrees.NodeStart(node.wrong, node.right, *known, search.centre, search.level(1), seed)
-        found = subtrees.grow_subtree(data, start, 0.0, Orders(search.best))
+        found = subtrees.grow_subtree(work, start, 0.0, Orders(search.best))
         before = set(search.master.supports)
         subtrees.adopt(found, node, search)
         search.take_back(node, [node if leaf is found.root else leaf for leaf in found.opened], found.unresolved)
         assert set(search.master.supports) == before | set(found.supports)
         assert subtrees._KEPT.worker.search.master.index.keys() >= set(search.master.supports)
+        starts.append(start)
     assert search.lower > 0
+    # A task whose worker was lost comes to another one, which knows more by then.
+    late = subtrees.grow_subtree(work, starts[0], 0.0, Orders(search.best))
+    assert late.nodes > 0
 
 
 def test_limits_end_threads_and_keep_a_proven_bound():

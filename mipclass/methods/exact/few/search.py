@@ -29,6 +29,7 @@ from .at_once import SetsAtOnce
 from .covering import Covering, Level
 from .first import first_rules_of_few, ranked_features
 from .reach import Reach
+from .saved import AnswerSaver
 from .support import SupportAnswer, Target
 from .supports import SupportSets, features_of, mask_of
 from .tasks import SetWork
@@ -68,6 +69,7 @@ def prove_few(form: ProofForm, run: Run) -> Outcome:
     search = FewSearch(form, run)
     search.first_rules()
     stopped = search.prove()
+    search.keep()
     infeasible = search.best is None and stopped is None and search.bound > form.costs.total
     return answer(
         form,
@@ -102,6 +104,11 @@ class FewSearch:
         self.bound = Fraction(0)
         self.proofs: dict[int, SupportAnswer] = {}  # of the pass that proved `bound`
         self._known: dict[int, SupportAnswer] = {}  # set of features -> the best that is known about it
+        self._saver = None if run.checkpoint is None else AnswerSaver(run.checkpoint)
+        if self._saver is not None:
+            self._known, incumbent = self._saver.load()
+            if incumbent is not None:
+                self.offer(*incumbent)
 
     # -- rules --------------------------------------------------------------------------------------------------------
 
@@ -231,6 +238,8 @@ class FewSearch:
         self.nodes += found.nodes
         if mask not in self._known or found.bound > self._known[mask].bound:
             self._known[mask] = found
+            if self._saver is not None:
+                self._saver.note(mask, found)
         return self._known[mask]
 
     def shared(self, crew: Crew) -> object:
@@ -253,6 +262,13 @@ class FewSearch:
         """Report the state of the search."""
         best = None if self.best is None else float(self.best)
         self.run.report(objective=best, bound=float(self.bound), nodes=self.nodes)
+        if self._saver is not None:
+            self._saver.save_if_due(self._rule)
+
+    def keep(self) -> None:
+        """Write what is known to disk, if it is kept there."""
+        if self._saver is not None:
+            self._saver.save(self._rule)
 
     def lower(self) -> dict[str, Any]:
         """The lower part of a certificate."""

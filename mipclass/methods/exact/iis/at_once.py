@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ....protocol.crew import Crew
 from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
 from .row_store import RowStore
-from .subtrees import LEAST_SECONDS, NodeStart, Subtree, adopt, grow_subtree
+from .subtrees import LEAST_SECONDS, NodeStart, NodeWork, Subtree, adopt, grow_subtree
 from .tree import CoverNode, IISSearch
 
 ALONE_NODES, ALONE_SECONDS = 4, 2.0
@@ -32,7 +32,7 @@ class NodesAtOnce:
 
     def __init__(self, search: IISSearch, crew: Crew, seconds_left: Callable[[], float]) -> None:
         self.search, self._seconds_left = search, seconds_left
-        self._tasks: TasksUnderWay[tuple[int, CoverNode]] = TasksUnderWay(crew, crew.share(search.data))
+        self._tasks: TasksUnderWay[tuple[int, CoverNode]] = TasksUnderWay(crew, crew.share(NodeWork(search.data)))
         self._supports = RowStore()  # the search's, as tasks are told them
         self._origin: dict[CoverNode, int] = {}  # node -> the task that brought it back
         self._seconds = 0.0

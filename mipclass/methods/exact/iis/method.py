@@ -14,7 +14,7 @@ from ..answer import KEPT_OPTIONS
 from ..constrained import prove_constrained
 from ..first_rules import first_rules
 from ..form import ProofForm, match_proof
-from ..helping import NOT_KEPT, open_checkpoint
+from ..helping import open_checkpoint
 from ..plain import prove_plain
 
 
@@ -42,7 +42,9 @@ class IIS(Method[ProofForm]):
             from .scip_master import prove_by_scip
 
             if run.options["checkpoint"] is not None:
-                warn(NOT_KEPT)
+                warn(
+                    "the option 'checkpoint' keeps nothing of SCIP's search; use the option master='own' to keep what is proven."
+                )
             return prove_by_scip(form, run, first_rules(form, run))
         open_checkpoint(form, run)
         if form.statement.is_plain:

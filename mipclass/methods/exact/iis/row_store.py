@@ -21,8 +21,15 @@ class PackedRows(NamedTuple):
     entries: Entries
     starts: Entries
 
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return len(self.starts) - 1
+
     def tuples(self, first: int = 0) -> list[tuple[int, ...]]:
         """The rows from the given one on."""
+        if first >= self.count:
+            return []
         starts = self.starts[first:].tolist()
         entries = self.entries[starts[0] :].tolist()
         return [tuple(entries[begin - starts[0] : end - starts[0]]) for begin, end in pairwise(starts)]

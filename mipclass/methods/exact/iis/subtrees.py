@@ -27,6 +27,13 @@ LEAST_SECONDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
+class NodeWork:
+    """What all tasks of one search share."""
+
+    data: CoverData
+
+
+@dataclass(frozen=True, eq=False)
 class NodeStart:
     """Where a task begins: the points that its node calls wrong and right, the supports found so far, which of them are refused, a point between
     the covers met so far, and the level above which it hands nodes back, since others are lower.
@@ -101,16 +108,17 @@ _KEPT = threading.local()
 class _Worker:
     """A worker's search, and how many of the caller's supports it has taken over."""
 
-    def __init__(self, data: CoverData, seed: int) -> None:
-        self.search = IISSearch(data, seed=seed)
+    def __init__(self, work: NodeWork, seed: int) -> None:
+        self.work = work
+        self.search = IISSearch(work.data, seed=seed)
         self.taken = 0
 
     def begin(self, start: NodeStart) -> IISSearch:
-        """The search at the start of a task."""
+        """The search at the start of a task, which may have been handed out before the last one."""
         search, master, is_new = self.search, self.search.master, self.taken == 0
         supports = start.supports.tuples(self.taken)
         master.remember([support for support in supports if support not in master.index])
-        self.taken += len(supports)
+        self.taken = max(self.taken, start.supports.count)
         if len(start.refused):
             all_supports = start.supports.tuples()
             master.refuse(np.array([master.index[all_supports[k]] for k in start.refused.tolist()], dtype=np.intp))
@@ -120,19 +128,19 @@ class _Worker:
         return search
 
 
-def _worker_for(data: CoverData, seed: int) -> _Worker:
-    """The worker of this thread's last task, if that was about the same data, else a new one."""
+def _worker_for(work: NodeWork, seed: int) -> _Worker:
+    """The worker of this thread's last task, if that was of the same search, else a new one."""
     worker: _Worker | None = getattr(_KEPT, "worker", None)
-    if worker is None or worker.search.data is not data:
-        worker = _KEPT.worker = _Worker(data, seed)
+    if worker is None or worker.work is not work:
+        worker = _KEPT.worker = _Worker(work, seed)
     return worker
 
 
-def grow_subtree(data: CoverData, start: NodeStart, budget: float, orders: Orders[int | None]) -> Subtree:
+def grow_subtree(work: NodeWork, start: NodeStart, budget: float, orders: Orders[int | None]) -> Subtree:
     """Process the node and those below it, lowest bound first, for about `budget` seconds of processor time; for LEAST_SECONDS when they are above the
     level of the start by then."""
     cpu = time.thread_time()
-    search = _worker_for(data, start.seed).begin(start)
+    search = _worker_for(work, start.seed).begin(start)
     known = len(search.master.supports)
 
     stop = _Stop(search, orders)

@@ -8,6 +8,7 @@ The tree is the certificate (kind "lattice").
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +24,7 @@ from ...base import Refusal
 from ..answer import answer, stopper
 from ..form import ProofForm
 from .problem import WholeProblem, whole_problem
+from .saved import LatticeSaver
 from .tasks import MOST_BITS, Rule, WholeBox, WholeWork
 from .tree_pass import TreePass
 
@@ -93,6 +95,24 @@ class WholeSearch:
         self.target, self.ops = 0, np.zeros(1, dtype=np.uint8)  # the empty proof: costs are not negative
         self.log: list[TaskRecord] = []
         self._token: object = None
+        self._saver = None if run.checkpoint is None else LatticeSaver(run.checkpoint)
+        self._resumed: TreePass | None = None
+        state = None if self._saver is None else self._saver.load()
+        if state is not None:
+            self._resume(state)
+
+    def _resume(self, state: Mapping[str, Any]) -> None:
+        """Go on from the state of an earlier process."""
+        found = self.work.judged(state["weights"]) if len(state["weights"]) else None
+        if found is not None:
+            self.offer(*found)
+        self.target, self.ops = int(state["target"]), state["proven"]
+        self._resumed = TreePass.resumed(self, state)
+
+    def keep(self, tree: TreePass, now: bool = False) -> None:
+        """Write the state to disk, if it is kept there and the last one is old, or now."""
+        if self._saver is not None and (now or self._saver.is_due):
+            self._saver.save((self.target, self.ops), None if self.rule is None else self.rule[0], tree.state())
 
     @property
     def bound(self) -> Fraction:
@@ -154,7 +174,8 @@ class WholeSearch:
         if self.problem.is_empty:
             self.target = self.work.everything
             return None
-        for share in SHARES if self.best is not None else SHARES[-1:]:
+        shares = SHARES if self.best is not None else SHARES[-1:]
+        for share in [share for share in shares if self._resumed is None or share >= self._resumed.share]:
             better = True
             while better:
                 before = self.best
@@ -169,11 +190,14 @@ class WholeSearch:
 
     def _pass(self, share: Fraction) -> Status | None:
         """Close every box at this share of the incumbent's cost; why it was stopped, if it was."""
-        tree = TreePass(self, share)
-        stopped = tree.run(WholeBox(self.problem.low, self.problem.high), self.run.crew())
+        tree, self._resumed = self._resumed or TreePass(self, share), None
+        in_pieces = self._saver is not None
+        stopped = tree.run(WholeBox(self.problem.low, self.problem.high), self.run.crew(), in_pieces)
+        if stopped is None:
+            self.target, self.ops = tree.target, tree.ops()
+        self.keep(tree, now=True)
         if stopped is not None:
             return stopped
-        self.target, self.ops = tree.target, tree.ops()
         self.tell()
         return None
 

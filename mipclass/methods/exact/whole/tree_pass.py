@@ -1,14 +1,16 @@
 """One pass of a search over whole weights: the tree of all weights at one goal, its subtrees being grown by several workers at a time.
 
 The caller begins alone; what it hands back after a moment, and what other tasks hand back (`tasks`), become tasks of their own, the largest
-boxes first. The trees of all tasks, joined in preorder, are one tree.
+boxes first. The trees of all tasks, joined in preorder, are one tree. Where the trees are kept on disk, a caller without workers goes on
+with one task after the other.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +55,10 @@ class TreeHost(Protocol):
         """The crew's token of `work`."""
         ...
 
+    def keep(self, tree: TreePass) -> None:
+        """Write the state to disk, if it is kept there and the last one is old."""
+        ...
+
     def tell(self) -> None:
         """Report the state of the search."""
         ...
@@ -88,17 +94,34 @@ class TreePass:
         self._nodes = 0
         self._orders = TreeOrders(search.best)
 
-    def run(self, root: WholeBox, crew: Crew | None) -> Status | None:
-        """Close all boxes; why it was stopped, if it was."""
+    def run(self, root: WholeBox, crew: Crew | None, in_pieces: bool) -> Status | None:
+        """Close all boxes; why it was stopped, if it was.
+
+        in_pieces : without a crew too the caller hands boxes back to itself, so that trees can be kept.
+        """
+        if not self._boxes:
+            self._boxes[0] = root
+            stopped = self._grow_here(0, crew, in_pieces)
+            if stopped is not None:
+                return stopped
+        if crew is not None:
+            return self._run_at_once(crew) if self._todo else None
+        while self._todo:
+            stopped = self._grow_here(heapq.heappop(self._todo)[1], crew, in_pieces)
+            if stopped is not None:
+                return stopped
+        return None
+
+    def _grow_here(self, number: int, crew: Crew | None, in_pieces: bool) -> Status | None:
+        """Grow a box in this thread; why it was stopped, if it was."""
         search = self.search
-        budget = None if crew is None else ALONE_CHUNKS * search.work.chunk
-        grown = grow_box(search.work, root, self.share, budget, _Polled(search))
+        budget = None
+        if crew is not None or in_pieces:
+            budget = search.work.chunk * (MOST_CHUNKS if crew is None else ALONE_CHUNKS)
+        grown = grow_box(search.work, self._boxes[number], self.share, budget, _Polled(search))
         search.under_way = 0
-        self._boxes[0] = root
-        self._take(0, grown)
-        if grown.is_over:
-            return search.stop()
-        return None if crew is None or not self._todo else self._run_at_once(crew)
+        self._take(number, grown)
+        return search.stop() if grown.is_over else None
 
     def _run_at_once(self, crew: Crew) -> Status | None:
         search = self.search
@@ -140,9 +163,49 @@ class TreePass:
         for box in grown.rest:
             child = len(self._boxes)
             self._boxes[child], self._parents[child] = box, number
-            heapq.heappush(self._todo, (-float(np.log2(box.high - box.low + 1.0).sum()), child))
+            self._put(child)
             children.append(child)
         self._trees[number] = grown.ops, children
+        search.keep(self)
+
+    def state(self) -> dict[str, Any]:
+        """What a later process needs to go on, as arrays; boxes under way count as not begun."""
+        count = len(self._boxes)
+        ops = [self._trees[k][0] if k in self._trees else np.zeros(0, np.uint8) for k in range(count)]
+        children = [self._trees[k][1] if k in self._trees else [] for k in range(count)]
+        return {
+            "share": np.array([self.share.numerator, self.share.denominator]),
+            "pass_target": np.array(self.target),
+            "is_done": np.array([k in self._trees for k in range(count)], dtype=bool),
+            "low": np.array([box.low for box in self._boxes.values()], dtype=np.int64),
+            "high": np.array([box.high for box in self._boxes.values()], dtype=np.int64),
+            "sizes": np.array([len(part) for part in ops], dtype=np.int64),
+            "ops": np.concatenate([np.zeros(0, np.uint8), *ops]),
+            "n_children": np.array([len(part) for part in children], dtype=np.int64),
+            "children": np.array([child for part in children for child in part], dtype=np.int64),
+        }
+
+    @classmethod
+    def resumed(cls, search: TreeHost, state: Mapping[str, Any]) -> TreePass:
+        """The pass of an earlier process."""
+        made = cls(search, Fraction(*state["share"].tolist()))
+        made.target = min(made.target, int(state["pass_target"]))
+        made._boxes = {k: WholeBox(*pair) for k, pair in enumerate(zip(state["low"], state["high"], strict=True))}
+        ops = np.split(state["ops"], np.cumsum(state["sizes"])[:-1])
+        children = np.split(state["children"], np.cumsum(state["n_children"])[:-1])
+        for k, is_done in enumerate(state["is_done"].tolist()):
+            if is_done:
+                made._trees[k] = ops[k], children[k].tolist()
+                made._parents.update(dict.fromkeys(children[k].tolist(), k))
+                made._nodes += len(ops[k])
+            else:
+                made._put(k)
+        return made
+
+    def _put(self, number: int) -> None:
+        """Among the boxes to grow, the largest first."""
+        box = self._boxes[number]
+        heapq.heappush(self._todo, (-float(np.log2(box.high - box.low + 1.0).sum()), number))
 
     def ops(self) -> NDArray[np.uint8]:
         """The whole tree in preorder."""
