@@ -23,6 +23,10 @@ MOST_WORK = 3e8
 FEWEST_STEPS = 200
 """Line searches that are made however large the data are."""
 
+STEPS_IN_NO_DIMENSION, STEPS_FACTOR = 50, 4
+"""Line searches that are made in r dimensions, at most: 50 * 4^r. Boxes prove few dimensions in less time than more of them take, and find the
+rules that are missed."""
+
 SHORT = 3_000
 """Line searches, and as many pencils, of a short search."""
 
@@ -42,6 +46,11 @@ SMALLEST = 1e-300
 def _affordable(size: int) -> int:
     """Line searches that the first rule may take on data with this many entries."""
     return int(MOST_WORK / max(1, size))
+
+
+def _worthwhile(Z: Array) -> int:
+    """Line searches that pay on these rows: those that are affordable, and fewer in few dimensions."""
+    return min(STEPS_IN_NO_DIMENSION * STEPS_FACTOR ** (Z.shape[1] - 1), max(FEWEST_STEPS, _affordable(Z.size)))
 
 
 def initial_rule(data: ZeroOneData, run: Run) -> Array:
@@ -64,7 +73,7 @@ def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None, start: Arr
     from ..zero_one.local import local_search
 
     start = _given_rule(data, run) if start is None else data.restricted(start)
-    steps = min(int(run.options.get("local_steps", 0)), max(FEWEST_STEPS, _affordable(data.Z.size)))
+    steps = min(int(run.options.get("local_steps", 0)), _worthwhile(data.Z))
 
     def tell(W: Array, cost: float, done: int) -> None:
         if inside is None or cost < rows.weights[-1]:
@@ -86,7 +95,7 @@ def improved_rule(data: ZeroOneData, start: Array, run: Run, cone: Cone | None =
     from ..zero_one.csa import swap_search
     from ..zero_one.local import local_search
 
-    steps = min(int(run.options.get("local_steps", 0)), SHORT, max(FEWEST_STEPS, _affordable(data.Z.size)))
+    steps = min(int(run.options.get("local_steps", 0)), SHORT, _worthwhile(data.Z))
     inside = None if cone is None else cone.over(data)
     rows = data if inside is None else inside.beside(data)
     found = local_search(rows, data.restricted(start), run.seed, steps=steps, stop=run.stop)
