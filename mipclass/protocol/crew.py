@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import itertools
 import pickle
+import signal
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
@@ -97,7 +98,7 @@ class LokyCrew:
     def _new_pool(self) -> Any:
         from joblib.externals.loky import ProcessPoolExecutor
 
-        return ProcessPoolExecutor(max_workers=self.workers)
+        return ProcessPoolExecutor(max_workers=self.workers, initializer=_ignore_interrupts)
 
     def share(self, thing: Any) -> Any:
         """The path of a file with the object."""
@@ -122,6 +123,11 @@ class LokyCrew:
         """End the processes, whatever they are at, and remove the files."""
         self._executor.shutdown(wait=True, kill_workers=True)
         self._folder.cleanup()
+
+
+def _ignore_interrupts() -> None:
+    """In a loky process: Ctrl-C in a terminal reaches all its processes, and is for the caller alone, which ends the others itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 _SHARED: dict[str, Any] = {}

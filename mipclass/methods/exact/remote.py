@@ -5,6 +5,7 @@ The process is started by joblib's loky, which needs no guard around the caller'
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +23,11 @@ POLL_SECONDS = 0.05
 
 
 def work(connection: Any, data: CoverData, seed: int, start: Array) -> None:
-    """What the process does: search, tell of bounds and rules at most ten times a second, and end with the proof."""
+    """What the process does: search, tell of bounds and rules at most ten times a second, and end with the proof.
+
+    Ctrl-C in a terminal reaches all its processes, and is for the caller alone, which ends this one itself.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     prover = IISProver(data, seed)
     prover.offer(start)
     told_best, told_at, asked_to_end = prover.best, 0.0, False
@@ -97,8 +102,11 @@ class RemoteIIS:
 
     def offer(self, W: Array) -> None:
         """Send a rule to the process."""
-        if self._process.is_alive():
-            self._connection.send(("rule", W))
+        try:
+            if self._process.is_alive():
+                self._connection.send(("rule", W))
+        except OSError:
+            self.exhausted = True  # it has just died
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
         """Wait for it, as long as `stop` allows."""

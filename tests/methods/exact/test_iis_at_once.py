@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from contextlib import nullcontext
 from typing import Any
 
@@ -18,6 +23,7 @@ from mipclass.methods.exact.iis.row_store import RowStore
 from mipclass.methods.zero_one.prepared import prepare
 from mipclass.protocol.result import Status
 from mipclass.protocol.tasks import Orders
+from tests.paths import ROOT
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
 from .workers import dask_cluster, kill_first_worker
@@ -151,3 +157,34 @@ def test_limits_end_threads_and_keep_a_proven_bound():
     assert result.status is Status.TIME_LIMIT
     assert result.bound is not None
     assert 0 < result.bound < result.objective
+
+
+INTERRUPTED = """
+import numpy as np
+from mipclass import models, solve
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((400, {d}))
+y = np.where(X[:, 0] + rng.normal(0, 2, 400) > 0, 1, -1)
+result = solve(models.zero_one(X, y), "exact", threads=2, callback=lambda event: print("at work", flush=True))
+print("status", result.status, result.bound is not None)
+"""
+
+
+@pytest.mark.parametrize("d", [9, 12])
+def test_ctrl_c_reaches_all_processes_and_returns_the_incumbent(d):
+    """As in a terminal, whose interrupts go to the whole group: a race of boxes and branch and cut, and branch and cut alone."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED.format(d=d)],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(6.0)  # by then the other processes are at work
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert out.endswith("status interrupted True\n"), err

@@ -22,13 +22,13 @@ class PackedRows(NamedTuple):
     starts: Entries
 
     @property
-    def count(self) -> int:
+    def n_rows(self) -> int:
         """The number of rows."""
         return len(self.starts) - 1
 
     def tuples(self, first: int = 0) -> list[tuple[int, ...]]:
         """The rows from the given one on."""
-        if first >= self.count:
+        if first >= self.n_rows:
             return []
         starts = self.starts[first:].tolist()
         entries = self.entries[starts[0] :].tolist()

@@ -118,7 +118,7 @@ class _Worker:
         search, master, is_new = self.search, self.search.master, self.taken == 0
         supports = start.supports.tuples(self.taken)
         master.remember([support for support in supports if support not in master.index])
-        self.taken = max(self.taken, start.supports.count)
+        self.taken = max(self.taken, start.supports.n_rows)
         if len(start.refused):
             all_supports = start.supports.tuples()
             master.refuse(np.array([master.index[all_supports[k]] for k in start.refused.tolist()], dtype=np.intp))
