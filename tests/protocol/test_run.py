@@ -6,6 +6,7 @@ import os
 import signal
 import time
 
+import joblib
 import numpy as np
 import pytest
 
@@ -132,3 +133,19 @@ def test_a_limit_leaves_it_open_which_of_the_two_it_is() -> None:
     odd = hard.replace_with(row_lower=hard.row_lower + 0.5, row_upper=hard.row_upper + 0.5)
     told = infeasible_or_unbounded(HighsBackend().solve, odd, used_up, Status.NUMERICAL_ERROR)
     assert told.status is not Status.INFEASIBLE
+
+
+def test_the_caller_may_use_the_cores_of_its_workers_on_this_machine():
+    run = Run()
+    assert (run.crew(), run.threads_here()) == (None, 1)
+    with joblib.parallel_config("loky", n_jobs=3):
+        run = Run()
+        inner = run.inner()
+        assert inner.crew() is run.crew()
+        assert (run.threads_here(), inner.threads_here()) == (3, 3)
+        run.close()
+    several = Run(threads=2)
+    threads, processes = several.crew(), several.crew(in_processes=True)
+    assert (threads.sees_memory, processes.sees_memory, processes.workers) == (True, False, 2)
+    several.close()
+    assert several.threads_here() == 2

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from ....protocol.crew import Crew
 from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
 from .row_store import RowStore
-from .subtrees import LEAST_SECONDS, NodeStart, NodeWork, Subtree, adopt, grow_subtree
+from .subtrees import NodeStart, NodeWork, Subtree, adopt, grow_subtree
 from .tree import CoverNode, IISSearch
 
 ALONE_NODES, ALONE_SECONDS = 4, 2.0
 """The caller processes at least so many nodes for at least so many seconds by itself before it asks others: it takes time to set up processes."""
 
-MOST_SECONDS = 20.0
-"""Budget of a task in processor seconds, at most: all that is lost with a worker."""
+LEAST_SECONDS, MOST_SECONDS = 2.0, 20.0
+"""Budgets of tasks in processor seconds: far above the time to hand out a task, and all that is lost with a worker."""
 
 TASKS_PER_WORKER = 16
 """A budget is at most this fraction (one in so many) of a worker's seconds so far: the wait for the last task is bounded by it."""

@@ -26,6 +26,10 @@ class PackedRows(NamedTuple):
         """The number of rows."""
         return len(self.starts) - 1
 
+    def row(self, number: int) -> tuple[int, ...]:
+        """One row."""
+        return tuple(self.entries[self.starts[number] : self.starts[number + 1]].tolist())
+
     def tuples(self, first: int = 0) -> list[tuple[int, ...]]:
         """The rows from the given one on."""
         if first >= self.n_rows:

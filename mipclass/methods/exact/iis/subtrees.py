@@ -22,9 +22,6 @@ from .row_store import PackedRows
 from .separator import Support
 from .tree import CoverNode, IISSearch
 
-LEAST_SECONDS = 2.0
-"""Budget of a task in processor seconds, at least: far above the time that it takes to hand it out."""
-
 
 @dataclass(frozen=True, eq=False)
 class NodeWork:
@@ -120,8 +117,8 @@ class _Worker:
         master.remember([support for support in supports if support not in master.index])
         self.taken = max(self.taken, start.supports.n_rows)
         if len(start.refused):
-            all_supports = start.supports.tuples()
-            master.refuse(np.array([master.index[all_supports[k]] for k in start.refused.tolist()], dtype=np.intp))
+            refused = [master.index[start.supports.row(k)] for k in start.refused.tolist()]
+            master.refuse(np.array(refused, dtype=np.intp))
         if is_new:
             master.reload(start.rows)
         search.begin_below(start.wrong, start.right, start.centre)
@@ -137,8 +134,8 @@ def _worker_for(work: NodeWork, seed: int) -> _Worker:
 
 
 def grow_subtree(work: NodeWork, start: NodeStart, budget: float, orders: Orders[int | None]) -> Subtree:
-    """Process the node and those below it, lowest bound first, for about `budget` seconds of processor time; for LEAST_SECONDS when they are above the
-    level of the start by then."""
+    """Process the node and those below it, lowest bound first, for about `budget` seconds of processor time, or until all are above the level of
+    the start."""
     cpu = time.thread_time()
     search = _worker_for(work, start.seed).begin(start)
     known = len(search.master.supports)
