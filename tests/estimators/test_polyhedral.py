@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mipclass import PolyhedralClassifier, datasets, models, solve
 from mipclass.errors import InvalidInputError, MipclassError
+from mipclass.solving.driver import solve_within
 
 
 def expected_failures(estimator):
@@ -61,6 +62,25 @@ def test_auto_keeps_the_better_class_inside():
     assert model.inside_ == "in"
     assert model.result_.objective == pytest.approx(min(both.values()))
     assert both["in"] < both["out"]
+
+
+def test_auto_decides_on_a_sample_of_many_points(monkeypatch):
+    monkeypatch.setattr("mipclass.estimators.polyhedral.MANY_POINTS", 300)
+    monkeypatch.setattr("mipclass.estimators.polyhedral.CHOICE_POINTS", 100)
+    solved = []
+
+    def solve_and_count(run, problem, *arguments, **more):
+        solved.append(problem.points.n)
+        return solve_within(run, problem, *arguments, **more)
+
+    monkeypatch.setattr("mipclass.estimators.polyhedral.solve_within", solve_and_count)
+    X, y = ring(n=400)
+    model = PolyhedralClassifier(4).fit(X, y)
+    assert model.inside_ == "in"
+    sample = sum(max(50, (y == label).sum() // 4) for label in ("in", "out"))  # a quarter of each class, and at least 50
+    assert solved == [sample, sample, 400]
+    alone = PolyhedralClassifier(4, inside="in").fit(X, y)
+    assert model.result_.objective == alone.result_.objective
 
 
 def test_one_hyperplane_is_the_robust_lp():

@@ -7,6 +7,7 @@ violated and falls while they are kept, so that the search crosses the limits to
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ...arrays import Array
 from ...protocol.run import Run
 from ..zero_one.prepared import ZeroOneData, prepare
 from ..zero_one.starts import least_squares_rule
+from ..zero_one.walk import LocalResult, OnImprovement
 from .box.cone import Cone
 from .form import ProofForm
 
@@ -68,7 +70,8 @@ def _given_rule(data: ZeroOneData, run: Run) -> Array | None:
 
 def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None, start: Array | None = None) -> Array:
     """A good rule of the plain problem over all features, inside the cone, if one is given: `start`, the caller's or least squares, improved
-    by local and swap search, or by a swap search alone, whichever ends lower, as each is caught in bad local optima at times."""
+    by local and swap search, or by a swap search alone, whichever ends lower, as each is caught in bad local optima at times. The two run at
+    the same time where the run has several threads, with the same answer."""
     from ..zero_one.csa import swap_search
     from ..zero_one.local import local_search
 
@@ -83,9 +86,20 @@ def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None, start: Arr
     rows = data if inside is None else inside.beside(data)
     if inside is not None and (start is None or not inside.has(start)):
         start = inside.interior
-    found = local_search(rows, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
-    begins = ((found.w, run.seed), (start, run.seed + 1))
-    ends = [swap_search(rows, w, seed, steps=2 * steps, stop=run.stop, on_improvement=tell) for w, seed in begins]
+    def from_local_optimum() -> LocalResult:
+        found = local_search(rows, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
+        return swap_search(rows, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
+
+    def from_start(tell: OnImprovement | None) -> LocalResult:
+        return swap_search(rows, start, run.seed + 1, steps=2 * steps, stop=run.stop, on_improvement=tell)
+
+    if run.threads_here() > 1:
+        # The caller's callback is called from the caller's own thread alone.
+        with ThreadPoolExecutor(1, thread_name_prefix="mipclass") as helper:
+            other = helper.submit(from_start, None)
+            ends = [from_local_optimum(), other.result()]
+    else:
+        ends = [from_local_optimum(), from_start(tell)]
     best = min(ends, key=lambda found: found.loss)
     return np.append(*data.rule(best.w))
 

@@ -36,8 +36,12 @@ most of the LPs over all points."""
 SECOND_DECREASE = 1e-5
 """Decrease of f (2 at the origin) at which the descent on the second sample ends: less is particular to that sample."""
 
-SAMPLE_TOLERANCE = 1e-6
-"""Tolerance of the interior point on samples, whose answers are only starts: a quarter fewer steps than at 1e-9."""
+ROUGH_TOLERANCE = 1e-6
+"""Tolerance of the interior point in LPs whose answers are only starts, those on samples and the first ones over all points: a quarter fewer steps
+than at 1e-9."""
+
+ROUGH_DECREASE = 1e-6
+"""Decrease of f at which the descent with such LPs over all points ends: less may come from their tolerance."""
 
 LEAST_OF_A_CLASS = 50
 """Points of each class that the sample holds at least, if the class has as many."""
@@ -185,21 +189,29 @@ def _trivial(sets: PointSets, h: int) -> Iterate:
 def _through_sample(
     search: AssignmentSearch, h: int, first: Array | None, rounds: int, rng: np.random.Generator
 ) -> Iterate:
-    """The iterated search on about SAMPLE points, a descent with SECOND_SAMPLE if there are many more, one with all points."""
+    """The iterated search on about SAMPLE points, a descent with SECOND_SAMPLE if there are many more, one with all points, whose first LPs
+    are solved roughly."""
     sets = search.sets
     small = _on_sample(search, h, SAMPLE, rng)
     planes = _from_start(small, h, first, rounds, rng).planes
     search.lps += small.lps
     if len(sets.A) + len(sets.B) > 2 * SECOND_SAMPLE:
-        larger = _on_sample(search, h, SECOND_SAMPLE, rng)
-        larger.lp.begin_near(planes)
-        found = larger.descend(larger.sets.nearest_plane(planes), least=SECOND_DECREASE, short=1)
-        planes = planes if found is None else found.planes
-        search.lps += larger.lps
+        planes = _rough_descent(search, _on_sample(search, h, SECOND_SAMPLE, rng), planes, SECOND_DECREASE)
+    if isinstance(search.lp, InteriorPoint):
+        rough = AssignmentSearch(sets, InteriorPoint(sets, h, ROUGH_TOLERANCE), search.run, unit=search.unit)
+        planes = _rough_descent(search, rough, planes, ROUGH_DECREASE)
     search.lp.begin_near(planes)
     point = _better(search.descend(sets.nearest_plane(planes), short=1), Iterate(planes, sets.value(planes)))
     point = _or_from_robust(search, point)
     return point if first is None else _better(point, Iterate(first, sets.value(first)))
+
+
+def _rough_descent(search: AssignmentSearch, rough: AssignmentSearch, planes: Array, least: float) -> Array:
+    """Where a descent from these hyperplanes ends with the LPs of `rough`, which count as LPs of the search."""
+    rough.lp.begin_near(planes)
+    found = rough.descend(rough.sets.nearest_plane(planes), least=least, short=1)
+    search.lps += rough.lps
+    return planes if found is None else found.planes
 
 
 def _on_sample(search: AssignmentSearch, h: int, size: int, rng: np.random.Generator) -> AssignmentSearch:
@@ -214,7 +226,7 @@ def _on_sample(search: AssignmentSearch, h: int, size: int, rng: np.random.Gener
     p, q = sets.p[a] * (sets.p.sum() / sets.p[a].sum()), sets.q[b] * (sets.q.sum() / sets.q[b].sum())
     sample = PointSets(np.ascontiguousarray(sets.A[a]), np.ascontiguousarray(sets.B[b]), p, q, sets.l1)
     # Values on the sample are not values of the problem, so they are not reported.
-    return AssignmentSearch(sample, InteriorPoint(sample, h, SAMPLE_TOLERANCE), search.run.inner())
+    return AssignmentSearch(sample, InteriorPoint(sample, h, ROUGH_TOLERANCE), search.run.inner())
 
 
 def _robust_lp(sets: PointSets, standard: Standardised, search: AssignmentSearch) -> Separation:

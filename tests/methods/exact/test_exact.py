@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,9 @@ from hypothesis import strategies as st
 import mipclass
 from mipclass import models
 from mipclass.errors import UnsupportedProgramError
+from mipclass.methods.exact.first_rules import first_rule
+from mipclass.methods.zero_one.prepared import prepare
+from mipclass.protocol.run import Run
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
 FAST = {"local_steps": 200}
@@ -187,6 +192,22 @@ def test_same_seed_same_answer():
     first, second = (mipclass.solve(models.zero_one(X, y), solver="exact", seed=5) for _ in range(2))
     assert first.values["w"].tobytes() == second.values["w"].tobytes()
     assert first.certificate.to_json() == second.certificate.to_json()
+
+
+def test_the_first_rule_does_not_depend_on_the_threads():
+    X, y = overlapping(300, 4)
+    data, calls = prepare(X, np.where(y > 0, 1, -1), np.ones(len(y))), []
+
+    def searched(threads):
+        def note(event):
+            calls.append(threading.current_thread() is threading.main_thread())
+
+        run = Run(threads=threads, callback=note, options={"local_steps": 500})
+        return first_rule(data, run)
+
+    assert np.array_equal(searched(1), searched(2))
+    assert calls  # the callback has been called,
+    assert all(calls)  # and from the caller's thread alone
 
 
 def test_warm_start_is_used():

@@ -60,7 +60,7 @@ def direction(Z: Array, w: Array, margins: Array, state: State) -> Array:
             return u
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def local_steps(
     Z: Array,
     weights: Array,

@@ -144,7 +144,7 @@ def move_to(Z: Array, at: Vertex, r: int, j: int, v: Array) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def swap_steps(
     Z: Array,
     weights: Array,
