@@ -77,7 +77,8 @@ def test_auto_decides_on_a_sample_of_many_points(monkeypatch):
     X, y = ring(n=400)
     model = PolyhedralClassifier(4).fit(X, y)
     assert model.inside_ == "in"
-    sample = sum(max(50, (y == label).sum() // 4) for label in ("in", "out"))  # a quarter of each class, and at least 50
+    # A quarter of each class, and at least 50 points of it.
+    sample = sum(max(50, (y == label).sum() // 4) for label in ("in", "out"))
     assert solved == [sample, sample, 400]
     alone = PolyhedralClassifier(4, inside="in").fit(X, y)
     assert model.result_.objective == alone.result_.objective

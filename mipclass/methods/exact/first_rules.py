@@ -86,6 +86,7 @@ def first_rule(data: ZeroOneData, run: Run, cone: Cone | None = None, start: Arr
     rows = data if inside is None else inside.beside(data)
     if inside is not None and (start is None or not inside.has(start)):
         start = inside.interior
+
     def from_local_optimum() -> LocalResult:
         found = local_search(rows, start, run.seed, steps=steps, stop=run.stop, on_improvement=tell)
         return swap_search(rows, found.w, run.seed, steps=2 * steps, stop=run.stop, on_improvement=tell)
