@@ -188,11 +188,14 @@ class Result:
         pairs += [("rule", escape(self.rule))] if self.reading is not None else []
         pairs += [("objective", number(self.objective)), ("bound", number(self.bound)), ("gap", number(self.gap))]
         pairs += [("scope", escape(str(self.extra["scope"])))] if self.extra.get("scope") else []
-        checks = f"recounted {'yes' if self.recounted else 'no'}, certified {'yes' if self.certified else 'no'}"
-        pairs += [("checks", checks), ("effort", self._effort())]
+        pairs += [("checks", escape(self._checks())), ("effort", self._effort())]
         if self.status is Status.INFEASIBLE:
             pairs.append(("next", "<code>mipclass.explain(problem)</code> names the constraints in conflict"))
         return facts(pairs) + trace_picture([*self.trace, (self.seconds, self.objective, self.bound)])
+
+    def _checks(self) -> str:
+        said = f"recounted {'yes' if self.recounted else 'no'}, certified {'yes' if self.certified else 'no'}"
+        return f"{said}: {self.extra['unchecked']}" if self.extra.get("unchecked") else said
 
     def _effort(self) -> str:
         effort = [f"{self.seconds:.3g} s"]
@@ -209,7 +212,7 @@ class Result:
         lines = [
             f"{self.solver} {self.version}: {self.status} ({self.claim})".replace("  ", " "),
             f"  objective {number(self.objective)}, bound {number(self.bound)}, gap {number(self.gap)}",
-            f"  recounted {'yes' if self.recounted else 'no'}, certified {'yes' if self.certified else 'no'}",
+            f"  {self._checks()}",
         ]
         lines.append(f"  {self._effort()}")
         if self.status is Status.INFEASIBLE:

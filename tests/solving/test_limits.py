@@ -110,6 +110,8 @@ def test_an_unchecked_certificate_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert not result.certified
     assert result.certificate is not None
     assert "checker" in result.extra["unchecked"]
+    assert "certified no: an interruption left no time" in result.summary()
+    assert "left no time" in result._repr_html_()
 
 
 def test_the_box_checker_pauses_without_losing_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
