@@ -28,8 +28,9 @@ Run it from the repository's root, for example `python -m benchmarks.studies.zer
 repetition) or `--full`, `--jobs N`, `--repeats N`, `--only TEXT`, `--without TEXT`, `--fresh`, `--no-write`. Runs of different cells
 of one study may go on side by side, each on a core of its own: they share the cache, and a last run without `--only` writes the section.
 
-* A *cell* is one repetition of one case. Each finished cell is one JSON file under `benchmarks/.cache/<study>/`, written
-  by an atomic rename: a killed run goes on where it stopped, and `--fresh` forgets the cells of its cases.
+* A *cell* is one repetition of one case. Each finished cell is a line of JSON appended to `benchmarks/.cache/<study>.jsonl`: a killed run
+  goes on where it stopped, and `--fresh` forgets the cells of its cases. Studies whose cells take hours (`Study(kept=True)`) append those of full
+  runs to `benchmarks/cells/<study>.jsonl`, in the repository, so that a study can be completed on several days and machines.
 * Cells run in the order repetition, then case: peers of the same parameters are timed next to each other, several times,
   so that a slow minute of the machine hits all of them. Comparisons use medians over the repetitions.
 * The harness adds `seconds` (wall clock of the whole call, unless the function returned its own), `cpu_seconds` and

@@ -1,4 +1,8 @@
-"""Finished cells on disk: one JSON file for each, written under another name and renamed."""
+"""Finished cells on disk: a line of JSON for each, appended to the file of its study.
+
+A later line replaces an earlier one of the same cell. Lines are appended in one write, so that several runs of one study may share the file; a line that
+a killed run has left unfinished is passed over.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import tempfile
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from .case import Case, Cell, plain
 
@@ -18,38 +23,69 @@ FINGERPRINT_LENGTH = 12
 
 
 class CellStore:
-    """The cells of one study, in one folder."""
+    """The cells of one study, in one file."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._records: dict[str, dict[str, Any]] = {}
+        self._read = 0  # bytes of the file that are in the records
 
     def load(self, case: Case, repetition: int) -> Cell | None:
         """The stored cell, or None when there is none."""
-        try:
-            stored = json.loads(self._path(case, repetition).read_text())
-        except FileNotFoundError:
+        self._read_on()
+        stored = self._records.get(case.key(repetition))
+        if stored is None:
             return None
-        return Cell(case, repetition, stored["measured"], when=stored.get("when", ""), code=stored.get("code", ""))
+        return Cell(case, repetition, stored["measured"], when=stored["when"], code=stored["code"])
 
     def save(self, cell: Cell, versions: dict[str, str]) -> None:
         """Store a finished cell with today's date, the source's fingerprint and the packages' versions."""
-        record = {
-            "case": str(cell.case),
-            "repetition": cell.repetition,
-            "measured": cell.measured,
-            "when": today(),
-            "code": fingerprint(),
-            "versions": versions,
-        }
-        text = json.dumps(record, default=plain, indent=1, allow_nan=True)
-        write_atomically(self._path(cell.case, cell.repetition), text)
+        self._append(
+            {
+                "key": cell.case.key(cell.repetition),
+                "case": str(cell.case),
+                "repetition": cell.repetition,
+                "measured": cell.measured,
+                "when": today(),
+                "code": fingerprint(),
+                "versions": versions,
+            }
+        )
 
     def forget(self, case: Case, repetition: int) -> None:
-        """Delete the stored cell, if there is one."""
-        self._path(case, repetition).unlink(missing_ok=True)
+        """Forget the stored cell, if there is one."""
+        if self.load(case, repetition) is not None:
+            self._append({"key": case.key(repetition), "forgotten": today()})
 
-    def _path(self, case: Case, repetition: int) -> Path:
-        return self.folder / f"{case.key(repetition)}.json"
+    def _append(self, record: dict[str, Any]) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(record, default=plain, allow_nan=True).encode() + b"\n"
+        with self.file.open("a+b", buffering=0) as stream:
+            if stream.tell() > 0:
+                stream.seek(-1, os.SEEK_END)
+                line = line if stream.read(1) == b"\n" else b"\n" + line
+            stream.write(line)
+
+    def _read_on(self) -> None:
+        """Take over the lines that were appended since the last look, by this run or another."""
+        try:
+            with self.file.open("rb") as stream:
+                stream.seek(self._read)
+                new = stream.read()
+        except FileNotFoundError:
+            self._records, self._read = {}, 0
+            return
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for line in whole.splitlines():
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError:  # a killed run's last line
+                continue
+            if "forgotten" in record:
+                self._records.pop(record["key"], None)
+            else:
+                self._records[record["key"]] = record
 
 
 def today() -> str:

@@ -47,7 +47,8 @@ class Study:
 
     `cases(full)` yields the cases and `report(results)` writes the section's markdown. `compared(results)` gives the cells of the
     paper's tables beside ours, and the causes of those that are worse (see `comparison`). `name` is the key of the section and of
-    the cache: renaming a study forgets both.
+    the cache: renaming a study forgets both. `cache` names another file for the cells. A study that is `kept` has the cells of its full runs in the
+    repository, in benchmarks/cells/, because they take hours; others have theirs in a folder that is not.
     """
 
     name: str
@@ -59,18 +60,28 @@ class Study:
     packages: Sequence[str] = ()
     warmup: Callable[[], Any] | None = None
     cache: Path | None = None
+    kept: bool = False
     results_file: Path = BENCHMARKS / "RESULTS.md"
     compared: Callable[[Results], tuple[Sequence[Comparison], Sequence[Cause]]] | None = None
     last: LastRun = field(default_factory=LastRun)
 
     def __post_init__(self) -> None:
-        root = Path(os.environ.get("MIPCLASS_BENCH_CACHE", BENCHMARKS / ".cache"))
-        self._store = CellStore(Path(self.cache) if self.cache is not None else root / self.name)
+        self._store = CellStore(self._cells(full=False))
+
+    def _cells(self, full: bool) -> Path:
+        """The file of the cells of a quick or a full run."""
+        chosen = os.environ.get("MIPCLASS_BENCH_CACHE")
+        if self.cache is not None:
+            return Path(self.cache)
+        if chosen is not None:
+            return Path(chosen) / f"{self.name}.jsonl"
+        return BENCHMARKS / ("cells" if full and self.kept else ".cache") / f"{self.name}.jsonl"
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """The command line of a study; ends the process with code 1 when a case failed."""
         parser = self._parser()
         given = parser.parse_args(argv)
+        self._store = CellStore(self._cells(given.full))
         self.repeats = given.repeats or (self.repeats if given.full else 1)
         chosen = [case for case in self.cases(given.full) if given.only in str(case)]
         chosen = [case for case in chosen if not any(text in str(case) for text in given.without)]

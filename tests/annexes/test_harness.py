@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from benchmarks.harness import Case, Cell, Results, Study, measure, product, table
+from benchmarks.harness.store import CellStore
 from tests.paths import ROOT
 
 CALLS: list[tuple[str, int]] = []
@@ -70,6 +71,28 @@ def test_peers_alternate_and_cached_cells_are_not_run_again(tmp_path: Path) -> N
     assert CALLS == [("ours", 3), ("peer", 3)] * 2, "only the new cells run"
     assert again.where("ours").all("loss") == [1, 2, 3, 1, 2, 3]
     assert again.where("ours", n=1).all("vector")[0] == [0, 1, 2]
+
+
+def test_runs_share_a_file_of_cells_and_pass_over_an_unfinished_line(tmp_path: Path) -> None:
+    file, (first, second) = tmp_path / "cells.jsonl", [Case("it", dict, {"n": n}) for n in range(2)]
+    one, other = CellStore(file), CellStore(file)
+    one.save(Cell(first, 0, {"value": 1}), {})
+    assert other.load(first, 0) is not None
+    with file.open("a") as killed:
+        killed.write('{"key": "abc", "meas')
+    other.save(Cell(second, 0, {"value": 2}), {})
+    assert [one.load(case, 0).measured["value"] for case in (first, second)] == [1, 2]
+    other.forget(first, 0)
+    assert one.load(first, 0) is None
+    one.save(Cell(first, 0, {"value": 3}), {})
+    assert CellStore(file).load(first, 0).measured == {"value": 3}
+
+
+def test_cells_of_full_runs_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MIPCLASS_BENCH_CACHE", raising=False)
+    kept, other = (Study("it", "It", cases, str, kept=kept) for kept in (True, False))
+    assert kept._cells(full=True) == ROOT / "benchmarks" / "cells" / "it.jsonl"
+    assert kept._cells(full=False) == other._cells(full=True) == ROOT / "benchmarks" / ".cache" / "it.jsonl"
 
 
 def test_fresh_forgets_and_fresh_cells_equal_cached_ones(tmp_path: Path) -> None:
@@ -218,7 +241,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         [sys.executable, str(script), "60"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     cache, deadline = tmp_path / "cache", time.monotonic() + 30
-    while len(list(cache.glob("*.json"))) < 2:
+    while not cache.exists() or len(cache.read_text().splitlines()) < 2:
         assert time.monotonic() < deadline, "the first two cells should take a moment"
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
@@ -226,6 +249,6 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert not (tmp_path / "RESULTS.md").exists()
     subprocess.run([sys.executable, str(script), "0"], check=True, capture_output=True)
     assert (tmp_path / "log").read_text().split() == ["0", "1", "2", "3"], "finished cells were not run again"
-    stored = [json.loads(path.read_text()) for path in cache.glob("*.json")]
+    stored = [json.loads(line) for line in cache.read_text().splitlines()]
     assert sorted(record["measured"]["n"] for record in stored) == [0, 1, 2, 3]
     assert "python" in stored[0]["versions"]

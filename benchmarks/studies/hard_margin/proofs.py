@@ -287,7 +287,9 @@ def _median_and_largest(gaps: list[float]) -> str:
     return f"{shown[0]} ({shown[1]})" if shown[1] != "=" else "="
 
 
-study = Study("hard_margin", "Proven hard-margin loss", cases, report, warmup=warmup, packages=("pyscipopt",))
+study = Study(
+    "hard_margin", "Proven hard-margin loss", cases, report, warmup=warmup, packages=("pyscipopt",), kept=True
+)
 
 if __name__ == "__main__":
     study.main()

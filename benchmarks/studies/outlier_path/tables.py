@@ -301,6 +301,7 @@ study = Study(
     repeats=1,
     warmup=warmup,
     compared=compared,
+    kept=True,
 )
 
 if __name__ == "__main__":

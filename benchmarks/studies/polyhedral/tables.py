@@ -198,6 +198,7 @@ study = Study(
     cases,
     report,
     compared=compared,
+    kept=True,
 )
 
 if __name__ == "__main__":

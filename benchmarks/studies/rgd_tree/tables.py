@@ -237,7 +237,7 @@ def report_approximation(results: Results) -> str:
     )
 
 
-study = Study("rgd_tables", "RGD-tree: the paper's experiments", cases, report, compared=compared)
+study = Study("rgd_tables", "RGD-tree: the paper's experiments", cases, report, compared=compared, kept=True)
 
 if __name__ == "__main__":
     raise SystemExit(study.main())

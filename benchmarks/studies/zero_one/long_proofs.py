@@ -8,7 +8,6 @@ Trend       The search proves rising targets, one pass after another. With the C
             line through (t, log c(t)) of the last passes is followed up to the loss of the rule in hand. If that rule is optimal, a proof takes
             about so long. 64 workers share it evenly, which is the least they can need.
 
-Finished cells are kept in benchmarks/long_proofs/, in the repository: each takes hours.
 Run: python -m benchmarks.studies.zero_one.long_proofs     MIPCLASS_DATA must name the folder of the data sets (docs/datasets.md).
 Quick: one CPU minute. Full: two CPU hours for each data set.
 """
@@ -187,9 +186,7 @@ def report(results: Results) -> str:
     return "\n\n".join(parts)
 
 
-study = Study(
-    "long_proofs", "Proofs too long for one machine", cases, report, warmup=warmup, cache=BENCHMARKS / "long_proofs"
-)
+study = Study("long_proofs", "Proofs too long for one machine", cases, report, warmup=warmup, kept=True)
 
 if __name__ == "__main__":
     study.main()

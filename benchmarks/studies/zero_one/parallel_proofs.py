@@ -287,7 +287,9 @@ def _done_again(way: str, got: dict[str, Any], one: dict[str, Any] | None) -> li
     return [got["cpu_before"], got["cpu"], again if got["killed"] else "not killed: done before"]
 
 
-study = Study("parallel_proofs", "Proofs with several workers", cases, report, warmup=warmup, packages=("distributed",))
+study = Study(
+    "parallel_proofs", "Proofs with several workers", cases, report, warmup=warmup, packages=("distributed",), kept=True
+)
 
 if __name__ == "__main__":
     study.main()

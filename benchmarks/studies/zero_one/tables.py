@@ -326,7 +326,9 @@ def warmup() -> None:
         raise AssertionError("the tables are made with the documented constants")
 
 
-study = Study("zero_one_tables", "0-1 loss: the paper's tables", cases, report, warmup=warmup, compared=compared)
+study = Study(
+    "zero_one_tables", "0-1 loss: the paper's tables", cases, report, warmup=warmup, compared=compared, kept=True
+)
 
 if __name__ == "__main__":
     study.main()
