@@ -75,12 +75,19 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
+def tree_of(name: str) -> ast.Module:
+    """The module's syntax tree."""
+    return ast.parse(modules()[name].read_text())
+
+
+@cache
 def imports(name: str) -> set[str]:
     """Modules of the package that the module imports, now, later or through a string."""
     path = modules()[name]
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     found = set()
-    for node in _carried_out(ast.parse(path.read_text())):
+    for node in _carried_out(tree_of(name)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -156,8 +163,8 @@ def test_numba_is_imported_only_by_kernels() -> None:
 def test_no_two_classes_share_a_name() -> None:
     """A reader who searches for a class finds one. The checker names its own things without looking at the search."""
     homes: dict[str, list[str]] = {}
-    for name, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text())):
+    for name in modules():
+        for node in ast.walk(tree_of(name)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and room(name) != "checker":
                 homes.setdefault(node.name, []).append(name)
     assert not {name: where for name, where in homes.items() if len(where) > 1}
@@ -171,7 +178,7 @@ def test_rooms_files_and_signatures_stay_small() -> None:
         text = path.read_text()
         lengths.append(text.count("\n"))
         assert lengths[-1] <= LONGEST_MODULE, f"{name} has {lengths[-1]} lines"
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(tree_of(name)):
             if isinstance(node, ast.FunctionDef) and node.name != "__init__":
                 count = len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
                 assert count <= MOST_PARAMETERS, f"{name}.{node.name} takes {count} parameters"
@@ -204,8 +211,8 @@ def _is_setter(node: ast.FunctionDef | ast.ClassDef) -> bool:
 def _classes() -> dict[str, list[ast.ClassDef]]:
     """Name -> the package's classes of that name."""
     found: dict[str, list[ast.ClassDef]] = {}
-    for path in modules().values():
-        for node in ast.walk(ast.parse(path.read_text())):
+    for name in modules():
+        for node in ast.walk(tree_of(name)):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(node)
     return found
@@ -226,8 +233,8 @@ def _documented_above(node: ast.ClassDef) -> frozenset[str]:
 
 def test_public_functions_classes_and_methods_are_documented() -> None:
     missing = []
-    for name, path in modules().items():
-        tree = ast.parse(path.read_text())
+    for name in modules():
+        tree = tree_of(name)
         missing += [name] if ast.get_docstring(tree) is None else []
         missing += [full for full, documented in _public(tree, name) if not documented]
     assert not missing, f"{len(missing)} without a docstring: {missing[:20]}"

@@ -9,6 +9,7 @@ from pkgutil import resolve_name
 import pytest
 
 from tests.annexes.doc_tools import tool
+from tests.breadth import mostly_slow
 from tests.paths import ROOT
 
 DOCS = ROOT / "docs"
@@ -35,9 +36,19 @@ COMPLETE = (
     "polyhedral.md",
 )
 RUNNABLE = [page for page in PAGES if page.name in COMPLETE or page in REFERENCE or page in TUTORIAL]
+LONG = (
+    "models.md",
+    "for_scikit_learn_users.md",
+    "tutorial_2_compose.md",
+    "tutorial_3_solvers.md",
+    "tutorial_4_false_positives.md",
+)
+"""Pages whose Python takes several seconds."""
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", mostly_slow(RUNNABLE, [page for page in RUNNABLE if page.name not in LONG]), ids=lambda page: page.name
+)
 def test_python_in_docs_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "docs"}

@@ -7,12 +7,30 @@ from pathlib import Path
 
 import pytest
 
+from tests.breadth import mostly_slow
 from tests.paths import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+LONG = (
+    "plot_equal_rates",
+    "plot_false_positive_limit",
+    "plot_gap_trace",
+    "plot_go_on_in_cvxpy",
+    "plot_go_on_in_pyomo",
+    "plot_hard_margin",
+    "plot_outlier_path",
+    "plot_polyhedral",
+    "plot_rgd_width_curve",
+    "plot_swap_solvers",
+    "plot_tau_fpl",
+    "plot_zero_one_tree",
+)
+"""Examples that take more than a second."""
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script", mostly_slow(EXAMPLES, [path for path in EXAMPLES if path.stem not in LONG]), ids=lambda path: path.stem
+)
 @pytest.mark.filterwarnings("default")
 def test_example_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -23,6 +23,7 @@ from mipclass.methods.exact.whole import tasks as whole_tasks
 from mipclass.methods.exact.whole import tree_pass
 from mipclass.protocol import checkpoint
 from mipclass.protocol.result import Status
+from tests.breadth import mostly_slow
 from tests.paths import ROOT
 
 
@@ -35,8 +36,8 @@ def points(seed: int = 0, n: int = 60, d: int = 3) -> tuple[np.ndarray, np.ndarr
 def lattice(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Few values per feature: many points meet in a vertex, and lemmas are needed."""
     rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, (60, 5)).astype(float)
-    return X, np.where(X.sum(axis=1) + rng.normal(0, 1.5, 60) > 2.5, 1, -1)
+    X = rng.integers(0, 2, (40, 5)).astype(float)
+    return X, np.where(X.sum(axis=1) + rng.normal(0, 1.5, 40) > 2.5, 1, -1)
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ mipclass.solve(models.zero_one(data["X"], data["y"]), solver="box", threads=int(
 """
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", mostly_slow([1, 2], fast=[2]))
 def test_a_killed_process_loses_only_what_was_under_way(tmp_path, threads):
     X, y = points(n=120, d=5)
     np.savez(tmp_path / "data.npz", X=X, y=y)
@@ -95,7 +96,7 @@ def test_a_killed_process_loses_only_what_was_under_way(tmp_path, threads):
         [sys.executable, "-c", PROOF, str(tmp_path / "data.npz"), str(folder), str(threads)], cwd=ROOT
     )
     deadline = time.monotonic() + 120
-    while len(list(folder.glob("*/tree-*"))) < 200 and process.poll() is None and time.monotonic() < deadline:
+    while len(list(folder.glob("*/tree-*"))) < 60 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert process.poll() is None, "the proof ended before it could be killed"
     os.kill(process.pid, signal.SIGKILL)
@@ -168,7 +169,7 @@ def stopped_at(problem: Any, nodes: int, folder: Path, **more: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", mostly_slow([1, 2], fast=[1]))
 def test_a_stopped_branch_and_cut_goes_on_where_it_was(every_node, tmp_path, threads):
     problem = models.zero_one(*many_features())
     whole = mipclass.solve(problem, solver="iis")
@@ -190,6 +191,7 @@ def test_a_stopped_branch_and_cut_goes_on_where_it_was(every_node, tmp_path, thr
     assert (third.nodes, third.certified, third.bound) == (0, True, whole.bound)
 
 
+@pytest.mark.slow
 def test_branch_and_cut_under_limits_goes_on_where_it_was(every_node, tmp_path):
     X, y = many_features(1)
     problem = models.zero_one(X, y, subject_to=[models.FalsePositiveRate(at_most=0.05)])
@@ -215,7 +217,7 @@ def test_a_damaged_state_of_branch_and_cut_is_refused(every_node, tmp_path):
 
 def composed(kind: str) -> Any:
     """A problem with features to choose, in which every set is proven by itself, or one with whole weights."""
-    X, y = points(n=50, d=5)
+    X, y = points(n=40, d=4)
     wanted = {
         "features": [models.MaxFeatures(2)],
         "features under a limit": [models.MaxFeatures(2), models.FalsePositiveRate(0.3)],
@@ -234,9 +236,14 @@ def every_set(every_task: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_tasks, "CHUNK", 1e4)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("kind", ["features", "features under a limit", "whole weights"])
-def test_features_to_choose_and_whole_weights_go_on_where_they_were(every_set, tmp_path, threads, kind):
+@pytest.mark.parametrize(
+    ("kind", "threads"),
+    mostly_slow(
+        [(kind, threads) for kind in ("features", "features under a limit", "whole weights") for threads in (1, 2)],
+        fast=[("features", 1), ("whole weights", 2)],
+    ),
+)
+def test_features_to_choose_and_whole_weights_go_on_where_they_were(every_set, tmp_path, kind, threads):
     problem = composed(kind)
     whole = mipclass.solve(problem, solver="exact")
     assert whole.certified

@@ -51,16 +51,30 @@ def boxes_alone(monkeypatch):
     monkeypatch.setattr(plain, "provers_for", lambda n_features, loss: ("box",))
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    points=st.sampled_from(KINDS),
-    count=st.integers(1, 3),
-    rate=st.sampled_from([None, 0.0, 0.25, 0.5]),
-    standardised=st.booleans(),
-    prover=st.sampled_from(["box", None]),
-)
-@settings(max_examples=80, deadline=None)
+ROWS = {
+    "seed": st.integers(0, 10**6),
+    "points": st.sampled_from(KINDS),
+    "count": st.integers(1, 3),
+    "rate": st.sampled_from([None, 0.0, 0.25, 0.5]),
+    "standardised": st.booleans(),
+    "prover": st.sampled_from(["box", None]),
+}
+
+
+@given(**ROWS)
+@settings(max_examples=20, deadline=None)
 def test_rows_equal_enumeration_and_are_certified(seed, points, count, rate, standardised, prover):
+    check_rows(seed, points, count, rate, standardised, prover)
+
+
+@pytest.mark.slow
+@given(**ROWS)
+@settings(max_examples=80, deadline=None)
+def test_rows_equal_enumeration_on_many(seed, points, count, rate, standardised, prover):
+    check_rows(seed, points, count, rate, standardised, prover)
+
+
+def check_rows(seed, points, count, rate, standardised, prover):
     X, y, weights = tiny_instance(seed, points)
     if len(np.unique(y)) < 2:
         return
@@ -118,7 +132,7 @@ def test_boxes_prove_what_branch_and_cut_proves(monotone):
 
 
 def test_limits_and_rows_together(boxes_alone):
-    X, y = noisy(3)
+    X, y = noisy(3, n=40)
     problem = models.neyman_pearson(X, y, 0.1).subject_to(models.Monotone({0: 1, 1: 1}))
     result = mipclass.solve(problem, solver="exact")
     other = mipclass.solve(problem, solver="iis")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import mipclass
 from mipclass import models
 from mipclass.methods.exact.few.supports import SupportSets, features_of, mask_of
+from tests.breadth import mostly_slow
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
 FAST = {"local_steps": 200}
@@ -29,15 +31,29 @@ def least_with_few(X, y, weights, most, cost=0.0, sides=(), allowed=lambda wrong
     return min(found, default=None)
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    kind=st.sampled_from(KINDS),
-    most=st.integers(0, 3),
-    cost=st.sampled_from([0.0, 0.25, 1.0]),
-    standardised=st.booleans(),
-)
-@settings(max_examples=40, deadline=None)
+FEW = {
+    "seed": st.integers(0, 10**6),
+    "kind": st.sampled_from(KINDS),
+    "most": st.integers(0, 3),
+    "cost": st.sampled_from([0.0, 0.25, 1.0]),
+    "standardised": st.booleans(),
+}
+
+
+@given(**FEW)
+@settings(max_examples=12, deadline=None)
 def test_few_features_equal_enumeration_and_are_certified(seed, kind, most, cost, standardised):
+    check_few_features(seed, kind, most, cost, standardised)
+
+
+@pytest.mark.slow
+@given(**FEW)
+@settings(max_examples=40, deadline=None)
+def test_few_features_equal_enumeration_on_many(seed, kind, most, cost, standardised):
+    check_few_features(seed, kind, most, cost, standardised)
+
+
+def check_few_features(seed, kind, most, cost, standardised):
     X, y, weights = tiny_instance(seed, kind, (1, 4), (4, 7))
     if standardised:
         X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
@@ -50,11 +66,28 @@ def test_few_features_equal_enumeration_and_are_certified(seed, kind, most, cost
     assert np.count_nonzero(result.values["w"]) <= most
 
 
-@given(
-    seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), most=st.integers(0, 2), rate=st.sampled_from([0.0, 0.3])
-)
-@settings(max_examples=25, deadline=None)
+LIMITED = {
+    "seed": st.integers(0, 10**6),
+    "kind": st.sampled_from(KINDS),
+    "most": st.integers(0, 2),
+    "rate": st.sampled_from([0.0, 0.3]),
+}
+
+
+@given(**LIMITED)
+@settings(max_examples=10, deadline=None)
 def test_few_features_under_a_limit_and_a_sign_equal_enumeration(seed, kind, most, rate):
+    check_few_features_under_a_limit(seed, kind, most, rate)
+
+
+@pytest.mark.slow
+@given(**LIMITED)
+@settings(max_examples=25, deadline=None)
+def test_few_features_under_a_limit_and_a_sign_on_many(seed, kind, most, rate):
+    check_few_features_under_a_limit(seed, kind, most, rate)
+
+
+def check_few_features_under_a_limit(seed, kind, most, rate):
     X, y, weights = tiny_instance(seed, kind, (1, 3), (4, 6))
     positive = y > 0
     problem = models.Model(
@@ -183,21 +216,24 @@ def test_a_stopped_search_has_a_rule_and_a_certified_bound():
     assert np.count_nonzero(result.values["w"]) <= 4
 
 
-@pytest.mark.parametrize("price", [1.0, 100.0])
+@cache
+def losses_by_features(seed):
+    """(X, y, weights, (size, least loss) of every set of features)."""
+    X, y, weights = tiny_instance(seed, KINDS[seed % len(KINDS)])
+    d = X.shape[1]
+    sets = [features for size in range(d + 1) for features in combinations(range(d), size)]
+    return X, y, weights, [(len(features), least_loss(X[:, list(features)], y, weights)) for features in sets]
+
+
+@pytest.mark.parametrize("price", mostly_slow([1.0, 100.0], fast=[100.0]))
 @pytest.mark.parametrize("seed", range(6))
 def test_the_fewest_features_under_a_limit_of_errors_equal_enumeration(seed, price):
     """Without a loss the limit alone counts errors; a set of features on which no rule keeps it is closed at any price of a feature."""
-    X, y, weights = tiny_instance(seed, KINDS[seed % len(KINDS)])
+    X, y, weights, losses = losses_by_features(seed)
     if len(np.unique(y)) < 2:
         pytest.skip("one class")
-    d = X.shape[1]
     for at_most in (0, 1, 3):
-        sizes = [
-            size
-            for size in range(d + 1)
-            for features in combinations(range(d), size)
-            if least_loss(X[:, list(features)], y, weights) <= at_most
-        ]
+        sizes = [size for size, loss in losses if loss <= at_most]
         problem = models.Model(
             X, y, minimize=price * models.L0(), subject_to=models.Errors(at_most), sample_weight=weights
         )
