@@ -98,6 +98,7 @@ def test_a_failing_method_is_a_row_and_not_the_end() -> None:
     assert len(found.rows) == 2
 
 
+@pytest.mark.slow
 def test_compositions_are_rows_with_bounds_of_their_own() -> None:
     X, y, names = iris()
     asked = compositions_for(0.0, 1, True)

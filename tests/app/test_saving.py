@@ -18,6 +18,7 @@ import mipclass
 from mipclass import models
 from mipclass.app.saving import ESTIMATORS, load, save
 from mipclass.errors import InvalidInputError, ReadError
+from tests.breadth import mostly_slow
 
 
 def data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +106,7 @@ mipclass.save(new, "model.json")
 """
 
 
-@pytest.mark.parametrize("steps", range(4))
+@pytest.mark.parametrize("steps", mostly_slow(range(4), fast=[1, 2]))
 def test_saving_that_is_killed_between_steps_leaves_one_model_whole(steps: int, tmp_path: Path) -> None:
     result = mipclass.solve(models.zero_one([[0.0], [1.0]], [0, 1]), "highs")
     old = type(result)(**{**vars(result), "objective": 1.0, "values": {"x": np.full(20_000, 1.0)}})

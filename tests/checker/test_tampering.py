@@ -19,9 +19,10 @@ import pytest
 
 import mipclass
 from mipclass import models
+from tests.breadth import mostly_slow
 
-MOST_PLACES = 25
-"""Entries of one certificate that are changed, at most, chosen evenly."""
+FEW_PLACES, MANY_PLACES = 5, 25
+"""Entries far inside one certificate that are changed, at most, chosen evenly: by default and in the slow tests."""
 
 PACKED = {
     "ops": "u1",
@@ -79,6 +80,9 @@ CASES: dict[str, tuple[str, Callable[[], models.Model]]] = {
     "whole weights, rows": ("lattice", lambda: ordered(chosen(models.IntegerCoefficients(2)))),
 }
 """Name -> kind of the certificate, problem."""
+
+DIFFERENT = [name for name in CASES if name not in ("priced", "limited, lemmas of a loss", "few features, limit")]
+"""Cases whose certificates have few entries in common; each of the others resembles one of them."""
 
 
 @cache
@@ -154,13 +158,13 @@ def raised(lower: Any, by: int) -> None:
             put(lower, path, value + by if isinstance(value, int) else str(Fraction(value) + by))
 
 
-def variants(content: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Any, dict[str, Any]]]:
-    """(path, value, lower part with that value), the paths chosen evenly among all."""
+def variants(content: dict[str, Any], most: int) -> Iterator[tuple[tuple[Any, ...], Any, dict[str, Any]]]:
+    """(path, value, lower part with that value): all paths near the top, and at most about `most` of the others, chosen evenly."""
     lower = content["lower"]
     every = list(places(lower))
     deep = [path for path in every if len(path) > 3]
     top = [path for path in every if len(path) <= 3 and not isinstance(path[-1], int)]
-    step = max(1, len(deep) // MOST_PLACES)
+    step = max(1, len(deep) // most)
     for path in [*top, *deep[::step]]:
         for value in changed(at(lower, path), path[-1]):
             other = copy.deepcopy(lower)
@@ -168,12 +172,22 @@ def variants(content: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Any, di
             yield path, value, other
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES, fast=DIFFERENT))
 def test_what_is_accepted_is_true(name):
+    check_what_is_accepted(name, FEW_PLACES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_accepted_is_true_at_many_places(name):
+    check_what_is_accepted(name, MANY_PLACES)
+
+
+def check_what_is_accepted(name, most):
     problem, content, optimum = solved(name)
     assert mipclass.verify(content, problem.X, problem.y_pm1).accepted
     rejected = 0
-    for path, value, lower in variants(content):
+    for path, value, lower in variants(content, most):
         verdict = mipclass.verify({**content, "lower": lower}, problem.X, problem.y_pm1)
         if verdict.accepted:
             assert verdict.lower <= optimum, (path, value)
@@ -183,12 +197,22 @@ def test_what_is_accepted_is_true(name):
     assert rejected > 0
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES, fast=DIFFERENT))
 def test_a_claim_above_the_optimum_is_rejected_whatever_else_is_changed(name):
+    check_that_claims_are_rejected(name, FEW_PLACES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_claim_above_the_optimum_is_rejected_at_many_places(name):
+    check_that_claims_are_rejected(name, MANY_PLACES)
+
+
+def check_that_claims_are_rejected(name, most):
     problem, content, _ = solved(name)
     higher = copy.deepcopy(content)
     raised(higher["lower"], 1)
-    for path, value, lower in variants(higher):
+    for path, value, lower in variants(higher, most):
         claimed = {**lower, "bound": higher["lower"]["bound"]}
         verdict = mipclass.verify({**content, "lower": claimed}, problem.X, problem.y_pm1)
         assert not verdict.accepted, (path, value)

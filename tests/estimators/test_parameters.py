@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import mipclass
 from mipclass.estimators import ESTIMATORS
+from tests.breadth import mostly_slow
 
 NAMES = sorted(ESTIMATORS)
 OTHER = {
@@ -103,8 +104,13 @@ def test_progress_writes_to_stderr_and_changes_nothing(name, points, capfd):
     np.testing.assert_array_equal(told.decision_function(X), quiet.decision_function(X))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "RGDTreeOneClass"])
-@pytest.mark.parametrize("class_weight", [{0: 2, 1: 3}, "balanced"])
+WEIGHED = [(name, weight) for weight in ({0: 2, 1: 3}, "balanced") for name in NAMES if name != "RGDTreeOneClass"]
+
+
+@pytest.mark.parametrize(
+    ("name", "class_weight"),
+    mostly_slow(WEIGHED, fast=[pair for pair in WEIGHED if pair != ("RiskScoreClassifier", "balanced")]),
+)
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
 def test_class_weight_means_the_product_with_sample_weight(name, class_weight, points):
     """For "balanced" with sample weights too: both classes then weigh the same."""

@@ -30,11 +30,18 @@ def known_failures(estimator):
 
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
 @parametrize_with_checks(
-    [RGDTreeSVC(), RGDTreeSVC(C=None, height=3, n_rounds=2), RGDTreeOneClass(height=3, n_rounds=2)],
+    [RGDTreeSVC(C=None, height=3, n_rounds=2), RGDTreeOneClass(height=3, n_rounds=2)],
     expected_failed_checks=known_failures,
     xfail_strict=True,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+@parametrize_with_checks([RGDTreeSVC()], expected_failed_checks=known_failures, xfail_strict=True)
+def test_scikit_learn_checks_of_the_default(estimator, check):
     check(estimator)
 
 

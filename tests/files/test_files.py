@@ -257,11 +257,25 @@ def programs(draw: Any) -> Program:
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(program=programs())
 def test_any_program_comes_back_bit_for_bit(
     tmp_path_factory: pytest.TempPathFactory, ending: str, program: Program
 ) -> None:
+    check_that_it_comes_back(tmp_path_factory, ending, program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", FORMATS)
+@settings(max_examples=200, deadline=None)
+@given(program=programs())
+def test_many_programs_come_back_bit_for_bit(
+    tmp_path_factory: pytest.TempPathFactory, ending: str, program: Program
+) -> None:
+    check_that_it_comes_back(tmp_path_factory, ending, program)
+
+
+def check_that_it_comes_back(tmp_path_factory: pytest.TempPathFactory, ending: str, program: Program) -> None:
     path = tmp_path_factory.mktemp("any") / f"any.{ending}"
     program.write(path, indicators="native")
     again = mipclass.read(path)

@@ -120,11 +120,11 @@ def linear(*, integer: bool) -> Program:
 
 def zero_one() -> Program:
     rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(25, 2)), rng.choice([-1.0, 1.0], size=25)
+    X, y = rng.normal(size=(15, 2)), rng.choice([-1.0, 1.0], size=15)
     build = Builder("zero_one")
     w = build.variables("w", labels=["age", "dose"], lower=-1, upper=1)
     b = build.variables("b", lower=-3, upper=3)
-    z = build.binaries("error", 25)
+    z = build.binaries("error", 15)
     build.subject_to("margin", y * (X @ w + b) >= 0.1, when=(z, 0))
     build.minimize(z.sum())
     return build.build()

@@ -196,11 +196,24 @@ SEEDS = {
 PIECES = " \n\t:<>=+-[]^*/$'\\_.eEdD0129xyzXYZ\x00é"
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 @pytest.mark.filterwarnings("ignore::mipclass.MipclassWarning")
 @pytest.mark.parametrize("ending", sorted(SEEDS))
 def test_a_damaged_file_is_read_or_refused_with_its_line(ending: str, tmp_path: Path, data: st.DataObject) -> None:
+    check_damaged(ending, tmp_path, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+@pytest.mark.filterwarnings("ignore::mipclass.MipclassWarning")
+@pytest.mark.parametrize("ending", sorted(SEEDS))
+def test_many_damaged_files_are_read_or_refused(ending: str, tmp_path: Path, data: st.DataObject) -> None:
+    check_damaged(ending, tmp_path, data)
+
+
+def check_damaged(ending: str, tmp_path: Path, data: st.DataObject) -> None:
     text = SEEDS[ending]
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))

@@ -16,7 +16,15 @@ from mipclass import solve
 from mipclass.models import Model
 from mipclass.solving.warm import REHEARSALS
 
-LONG = ("zero-one loss, heuristics", "zero-one loss, proofs by subsystems", "polyhedral separation", "hard-margin loss")
+LONG = (
+    "zero-one loss, heuristics",
+    "zero-one loss, proofs by subsystems",
+    "polyhedral separation",
+    "hard-margin loss",
+    "robust SVM, linear",
+    "robust SVM, kernel",
+    "logistic loss",
+)
 """Groups that take more than a second as Python."""
 
 SAME = 1e-7

@@ -9,6 +9,7 @@ import pytest
 
 from mipclass import models, solve
 from mipclass.backends.scip import ScipBackend
+from tests.breadth import mostly_slow
 from tests.truth.zero_one import least_loss
 
 SOLVERS = ["highs", *(["scip"] if ScipBackend.is_installed() else [])]
@@ -49,7 +50,7 @@ def _rows(name: str, problem: Any) -> Any:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("rows", ["above", "far above", "opposite", "equal", "with the offset", "offset alone"])
-@pytest.mark.parametrize("value", [0.0, 0.1, -3.3])
+@pytest.mark.parametrize("value", mostly_slow([0.0, 0.1, -3.3], fast=[0.1]))
 def test_rows_on_the_weight_of_a_constant_column(solver: str, rows: str, value: float) -> None:
     """Where the offset is free, the column's part of the score moves into it, so that rows on its weight exclude no rule."""
     X, with_constant, y = _points(1, value)
@@ -63,7 +64,7 @@ def test_rows_on_the_weight_of_a_constant_column(solver: str, rows: str, value: 
         assert result.objective == least_loss(X, np.where(y > 0, 1.0, -1.0))
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", mostly_slow(SOLVERS, fast=["highs"]))
 def test_rows_and_max_features_together_count_the_constant_column(solver: str) -> None:
     """w2 = w0 makes the constant column a feature wherever w0 is one: of two features, only w1 alone or w0 and w2 are left."""
     X, with_constant, y = _points(2, 3.3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import mipclass
 from mipclass import models
 from mipclass.methods.tau_fpl import projections
 from mipclass.modelling.program import Feature
+from tests.breadth import mostly_slow
 from tests.files.test_readers import by_cbc, by_glpsol, by_highs, by_scip
 
 BACKENDS = ("highs", "scip", "osqp", "piqp", "cvxpy:CLARABEL", "pyomo:highs")
@@ -56,8 +58,21 @@ def declared() -> dict[str, Callable[[], Any]]:
 
 
 NAMES = sorted(declared())
+DIFFERENT = (
+    "conditional_svm",
+    "hinge_svm",
+    "neyman_pearson",
+    "outlier_svm one class",
+    "polyhedral",
+    "rlp",
+    "tau_fpl",
+    "topk_projection",
+    "zero_one",
+)
+"""One model of each kind of program and of each family of methods."""
 
 
+@cache
 def optimum(name: str) -> float:
     """By SCIP, which takes every class natively; every other solver is held to it."""
     result = mipclass.solve(declared()[name](), "scip")
@@ -66,7 +81,7 @@ def optimum(name: str) -> float:
     return result.objective
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, fast=DIFFERENT))
 def test_every_capable_solver_agrees(name: str) -> None:
     problem = declared()[name]()
     truth = optimum(name)
@@ -79,7 +94,7 @@ def test_every_capable_solver_agrees(name: str) -> None:
         assert result.recounted, backend
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, fast=DIFFERENT))
 def test_exports_have_the_same_optimum_elsewhere(name: str, tmp_path: Path) -> None:
     problem = declared()[name]()
     truth = optimum(name)

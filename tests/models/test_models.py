@@ -75,7 +75,7 @@ CONSTRAINTS = {
 }
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 10**6), first=st.sampled_from(sorted(CONSTRAINTS)), second=st.sampled_from(sorted(CONSTRAINTS))
 )
@@ -104,7 +104,7 @@ TERMS = {
 }
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), term=st.sampled_from(sorted(TERMS)), constraint=st.sampled_from(sorted(CONSTRAINTS)))
 def test_pairs_of_terms_and_constraints(seed: int, term: str, constraint: str) -> None:
     """Satisfied when recounted, the objective too; without the constraint the optimum is no worse."""

@@ -72,7 +72,7 @@ def random_points(program: Program, seed: int, count: int = 80) -> np.ndarray:
 
 @pytest.mark.parametrize("reduction", ALL, ids=name_of)
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_same_points_same_objective(reduction: Reduction, seed: int) -> None:
     program = random_program(seed)
     reduced, receipt = reduction.apply(program)

@@ -103,7 +103,7 @@ def require_optimal(program: Program, answer: Answer) -> None:
 @pytest.mark.parametrize("name", chains(0))
 @pytest.mark.parametrize("quadratic", [False, True])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_multipliers_prove_optimality_of_the_original(name: str, quadratic: bool, seed: int) -> None:
     program = random_convex(seed, quadratic=quadratic)
     answer, objective, status = solved(chains(seed)[name], program)
@@ -115,7 +115,7 @@ def test_multipliers_prove_optimality_of_the_original(name: str, quadratic: bool
 
 @pytest.mark.parametrize("name", chains(0))
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_ray_proves_infeasibility_of_the_original(name: str, seed: int) -> None:
     """A row that the bounds rule out: of the composite column too, whose bounds became a row."""
     program = random_convex(seed, quadratic=False)

@@ -16,6 +16,7 @@ from mipclass.modelling.program import Program
 from mipclass.protocol.result import Status
 from mipclass.protocol.run import Event, Run
 from mipclass.solving import own_process
+from tests.breadth import mostly_slow
 
 
 def deaf(run: Run) -> str:
@@ -116,7 +117,7 @@ def strictly_convex(n: int) -> Program:
     )
 
 
-@pytest.mark.parametrize("solver", ["osqp", "cvxpy:CLARABEL"])
+@pytest.mark.parametrize("solver", mostly_slow(["osqp", "cvxpy:CLARABEL"], fast=["osqp"]))
 def test_the_answer_is_the_same_in_a_process(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program = strictly_convex(20)
     here = mipclass.solve(program, solver)

@@ -15,13 +15,14 @@ from mipclass.errors import UnsupportedProgramError
 from mipclass.methods.exact.first_rules import first_rule
 from mipclass.methods.zero_one.prepared import prepare
 from mipclass.protocol.run import Run
+from tests.breadth import mostly_slow
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
 FAST = {"local_steps": 200}
 
 
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), solver=st.sampled_from(["exact", "box", "iis"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_equal_to_enumeration_and_certified(seed, kind, solver):
     X, y, weights = tiny_instance(seed, kind)
     problem = models.zero_one(X, y, sample_weight=weights)
@@ -39,7 +40,7 @@ FIVE_OR_SIX = {"dimensions": (5, 6), "points": (8, 10)}
 
 
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), solver=st.sampled_from(["exact", "box", "iis"]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_equal_to_enumeration_in_five_and_six_dimensions(seed, kind, solver):
     X, y, weights = tiny_instance(seed, kind, **FIVE_OR_SIX)
     result = mipclass.solve(models.zero_one(X, y, sample_weight=weights), solver=solver, options=FAST)
@@ -82,7 +83,7 @@ def test_few_points_round_a_simplex_take_few_boxes(seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("d", [5, 6])
+@pytest.mark.parametrize("d", mostly_slow([5, 6], fast=[5]))
 def test_equal_to_a_mip_in_five_and_six_dimensions(d, kind):
     """Points enough for losses beyond one, which enumeration would take long to reach."""
     X, y, weights = tiny_instance(d, kind, dimensions=(d, d), points=(18, 18))
@@ -125,7 +126,7 @@ def overlapping(n: int, d: int, seed: int = 0, lattice: bool = False) -> tuple[n
 
 
 @pytest.mark.parametrize("lattice", [False, True])
-@pytest.mark.parametrize("d", [2, 4, 6])
+@pytest.mark.parametrize("d", mostly_slow([2, 4, 6], fast=[2, 4]))
 def test_box_and_iis_agree_where_enumeration_is_too_long(d, lattice):
     X, y = overlapping(45, d, seed=d, lattice=lattice)
     box, iis = (mipclass.solve(models.zero_one(X, y), solver=name) for name in ("box", "iis"))

@@ -19,6 +19,7 @@ from mipclass.methods.exact.few.supports import SupportSets, mask_of
 from mipclass.methods.exact.form import match_proof
 from mipclass.protocol.result import Status
 from mipclass.protocol.run import Run
+from tests.breadth import mostly_slow
 from tests.methods.exact.test_few import least_with_few
 from tests.truth.zero_one import KINDS, tiny_instance
 
@@ -52,7 +53,7 @@ def same(problem: Any, threads: int, **options: Any) -> Any:
     return several
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("threads", mostly_slow([2, 3], fast=[2]))
 @pytest.mark.parametrize("cost", [0.0, 0.5])
 def test_every_number_of_threads_proves_the_same(small_tasks, threads, cost):
     count = 0
@@ -64,7 +65,7 @@ def test_every_number_of_threads_proves_the_same(small_tasks, threads, cost):
     assert count > 4
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, fast=("gaussian", "binary", "duplicates")))
 def test_threads_find_the_least_loss_of_enumeration(small_tasks, kind):
     for seed in range(2):
         X, y, weights = tiny_instance(seed, kind, (3, 4), (5, 7))
@@ -75,11 +76,11 @@ def test_threads_find_the_least_loss_of_enumeration(small_tasks, kind):
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.2])
-def test_limits_and_signs_are_kept_by_threads(small_tasks, rate):
-    for seed in range(3):
-        X, y = clouds(seed, 20, 4)
-        wanted = [models.MaxFeatures(2), models.FalsePositiveRate(rate), models.Monotone({0: 1})]
-        same(models.Model(X, y, minimize=models.ZeroOne(), subject_to=wanted), 2, **FAST)
+@pytest.mark.parametrize("seed", mostly_slow(range(3), fast=[0]))
+def test_limits_and_signs_are_kept_by_threads(small_tasks, seed, rate):
+    X, y = clouds(seed, 20, 4)
+    wanted = [models.MaxFeatures(2), models.FalsePositiveRate(rate), models.Monotone({0: 1})]
+    same(models.Model(X, y, minimize=models.ZeroOne(), subject_to=wanted), 2, **FAST)
 
 
 def test_a_problem_without_rules_is_infeasible_with_threads_too(small_tasks):
@@ -99,7 +100,7 @@ def test_sets_that_take_too_long_are_proven_by_all_workers(small_tasks, monkeypa
     assert any("pieces" in proof.get("proof", {}) for proof in proofs)
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", mostly_slow(["threading", "loky"], fast=["threading"]))
 def test_tasks_go_through_the_configured_backend(small_tasks, backend):
     X, y = clouds(2)
     problem = models.zero_one(X, y, subject_to=[models.MaxFeatures(2)])
@@ -121,6 +122,7 @@ def test_a_dask_cluster_proves_the_same(small_tasks):
     assert (result.objective, result.bound) == (alone.objective, alone.bound)
 
 
+@pytest.mark.slow
 def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
     """One worker of the pool is killed by its first task."""
     killed = kill_first_worker(monkeypatch)
@@ -136,7 +138,7 @@ def test_a_time_limit_ends_threads_and_keeps_a_rule():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 24)), rng.choice([-1, 1], 600)
     result = mipclass.solve(
-        models.zero_one(X, y, subject_to=[models.MaxFeatures(5)]), "exact", threads=2, time_limit=3.0, options=FAST
+        models.zero_one(X, y, subject_to=[models.MaxFeatures(5)]), "exact", threads=2, time_limit=2.0, options=FAST
     )
     assert result.status is Status.TIME_LIMIT
     assert result.objective is not None

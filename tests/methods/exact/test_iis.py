@@ -33,7 +33,7 @@ def test_null_vector_is_exact_and_unique(rows):
 @given(
     data=st.data(), bits=st.sampled_from([2, 20, 70]), columns=st.integers(MANY_ROWS - 1, 9), more=st.integers(-1, 2)
 )
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_residues_give_the_vector_of_elimination(data, bits, columns, more):
     """Dependent rows too, where elimination has the last word."""
     entry = st.integers(-(2**bits), 2**bits)
@@ -98,7 +98,7 @@ def beyond_floats(problem: models.Model, result: mipclass.Result, truth: float) 
 
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), what=st.sampled_from(CONSTRAINED))
 @example(NO_ROOM, "lattice", "margin")
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_constrained_problems_equal_enumeration(seed, kind, what):
     problem = constrained(seed, kind, what)
     statement = statement_of(problem)
@@ -133,7 +133,7 @@ def test_a_cover_no_float_confirms_ends_the_search_without_a_claim(master):
 
 
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), what=st.sampled_from(CONSTRAINED))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_constrained_problems_in_five_and_six_dimensions(seed, kind, what):
     problem = constrained(seed, kind, what, dimensions=(5, 6), points=(8, 9))
     result = mipclass.solve(problem, solver="iis", options={"local_steps": 200})

@@ -23,6 +23,7 @@ from mipclass.methods.exact.iis.row_store import RowStore
 from mipclass.methods.zero_one.prepared import prepare
 from mipclass.protocol.result import Status
 from mipclass.protocol.tasks import Orders
+from tests.breadth import mostly_slow
 from tests.paths import ROOT
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
@@ -60,7 +61,7 @@ def same(problem: Any, threads: int) -> Any:
     return several
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("threads", mostly_slow([2, 3], fast=[3]))
 def test_every_number_of_threads_proves_the_same(small_tasks, threads):
     count = 0
     for seed in (2, 3):
@@ -69,7 +70,7 @@ def test_every_number_of_threads_proves_the_same(small_tasks, threads):
     assert count > 10
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, fast=("gaussian", "lattice", "collinear")))
 def test_threads_find_the_least_loss_of_enumeration(small_tasks, kind):
     for seed in range(2):
         X, y, weights = tiny_instance(seed, kind, (2, 3), (9, 12))
@@ -91,7 +92,7 @@ def test_a_problem_without_rules_is_infeasible_with_threads_too(small_tasks):
     assert found.status is Status.INFEASIBLE
 
 
-@pytest.mark.parametrize("is_configured", [False, True])
+@pytest.mark.parametrize("is_configured", mostly_slow([False, True], fast=[False]))
 def test_processes_prove_the_same(small_tasks, is_configured):
     """Those that joblib names, and those that stand for threads."""
     X, y = clouds(2, 50)
@@ -113,6 +114,7 @@ def test_a_dask_cluster_proves_the_same(small_tasks):
     assert len(result.extra["tasks"]) > 2
 
 
+@pytest.mark.slow
 def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
     """One worker of the pool is killed by its first task."""
     X, y = clouds(2, 50)
@@ -154,7 +156,7 @@ def test_a_task_knows_what_the_search_has_found_and_brings_back_what_it_finds(sm
 
 def test_limits_end_threads_and_keep_a_proven_bound():
     X, y = clouds(0, 150, 12)
-    result = mipclass.solve(models.zero_one(X, y), "iis", threads=2, time_limit=5.0)
+    result = mipclass.solve(models.zero_one(X, y), "iis", threads=2, time_limit=4.0)
     assert result.status is Status.TIME_LIMIT
     assert result.bound is not None
     assert 0 < result.bound < result.objective
@@ -172,7 +174,7 @@ print("status", result.status, result.bound is not None)
 """
 
 
-@pytest.mark.parametrize("d", [9, 12])
+@pytest.mark.parametrize("d", mostly_slow([9, 12], fast=[9]))
 def test_ctrl_c_reaches_all_processes_and_returns_the_incumbent(d):
     """As in a terminal, whose interrupts go to the whole group: a race of boxes and branch and cut, and branch and cut alone."""
     process = subprocess.Popen(
@@ -185,7 +187,7 @@ def test_ctrl_c_reaches_all_processes_and_returns_the_incumbent(d):
     )
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(6.0)  # by then the other processes are at work
+    time.sleep(4.0)  # by then the other processes are at work
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert out.endswith("status interrupted True\n"), err

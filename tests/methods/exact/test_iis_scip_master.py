@@ -40,9 +40,23 @@ def check_honest(result: mipclass.Result) -> None:
         assert result.extra["root_bound"] < result.bound
 
 
-@given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), wide=st.booleans())
-@settings(max_examples=30, deadline=None)
+WIDE = {"seed": st.integers(0, 10**6), "kind": st.sampled_from(KINDS), "wide": st.booleans()}
+
+
+@given(**WIDE)
+@settings(max_examples=10, deadline=None)
 def test_equal_to_enumeration(seed, kind, wide):
+    check_equal_to_enumeration(seed, kind, wide)
+
+
+@pytest.mark.slow
+@given(**WIDE)
+@settings(max_examples=30, deadline=None)
+def test_equal_to_enumeration_on_many(seed, kind, wide):
+    check_equal_to_enumeration(seed, kind, wide)
+
+
+def check_equal_to_enumeration(seed, kind, wide):
     size = {"dimensions": (5, 6), "points": (8, 9)} if wide else {}
     X, y, weights = tiny_instance(seed, kind, **size)
     result = mipclass.solve(models.zero_one(X, y, sample_weight=weights), solver="iis", options=BY_SCIP)
@@ -51,9 +65,23 @@ def test_equal_to_enumeration(seed, kind, wide):
     check_honest(result)
 
 
-@given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), what=st.sampled_from(CONSTRAINED))
-@settings(max_examples=30, deadline=None)
+LIMITED = {"seed": st.integers(0, 10**6), "kind": st.sampled_from(KINDS), "what": st.sampled_from(CONSTRAINED)}
+
+
+@given(**LIMITED)
+@settings(max_examples=12, deadline=None)
 def test_constrained_problems_equal_enumeration(seed, kind, what):
+    check_constrained(seed, kind, what)
+
+
+@pytest.mark.slow
+@given(**LIMITED)
+@settings(max_examples=30, deadline=None)
+def test_constrained_problems_equal_enumeration_on_many(seed, kind, what):
+    check_constrained(seed, kind, what)
+
+
+def check_constrained(seed, kind, what):
     problem = constrained(seed, kind, what)
     result = mipclass.solve(problem, solver="iis", options=BY_SCIP)
     least = least_cost(np.asarray(problem.X), problem.y_pm1, statement_of(problem))
@@ -88,7 +116,7 @@ def test_infeasible():
 
 
 def test_limits_and_warm_start():
-    X, y = cloud(150, 6)
+    X, y = cloud(120, 6)
     problem = models.zero_one(X, y)
     good = mipclass.solve(problem, solver="csa")
     stopped = mipclass.solve(problem, solver="iis", options={**BY_SCIP, "node_limit": 1}, warm_start=good)
@@ -100,12 +128,12 @@ def test_limits_and_warm_start():
 
     def after_a_while(event) -> bool:
         seen.append(event.bound)
-        return len(seen) < 8
+        return len(seen) < 4
 
     cut_short = mipclass.solve(problem, solver="iis", options=BY_SCIP, callback=after_a_while, warm_start=good)
     assert cut_short.status == "interrupted"
     assert cut_short.objective <= good.objective
-    limited = mipclass.solve(problem, solver="iis", options=BY_SCIP, time_limit=1.0)
+    limited = mipclass.solve(problem, solver="iis", options=BY_SCIP, time_limit=0.5)
     assert limited.status == "time_limit"
     assert limited.values
 

@@ -47,8 +47,8 @@ def test_reports_say_how_far_the_proof_is(threads):
 
 def test_reports_of_a_limited_problem_say_it_too():
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((200, 5))
-    y = np.where(X[:, 0] + rng.normal(0, 2, 200) > 0, 1, -1)
+    X = rng.standard_normal((120, 5))
+    y = np.where(X[:, 0] + rng.normal(0, 2, 120) > 0, 1, -1)
     events = []
     problem = models.neyman_pearson(X, y, 0.1)
     result = mipclass.solve(problem, "exact", time_limit=20.0, callback=lambda event: events.append(event))

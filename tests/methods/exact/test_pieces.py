@@ -19,6 +19,7 @@ from mipclass.methods.exact.box.pieces import PackedTree, Piece, Slices, joined
 from mipclass.methods.exact.box.search import BoxSearch
 from mipclass.protocol.crew import ThreadCrew, crew_for
 from mipclass.protocol.result import Status
+from tests.breadth import mostly_slow
 from tests.truth.zero_one import least_loss
 
 from .workers import dask_cluster, kill_first_worker
@@ -43,7 +44,7 @@ def pieces_of(result: Any) -> list[dict[str, Any]]:
     return list(lower["proof"]["pieces"]) if lower["kind"] == "box" else []
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("threads", mostly_slow([2, 3], fast=[3]))
 @pytest.mark.parametrize("kind", ["normal", "lattice"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_number_of_threads_proves_the_same(small_tasks, threads, kind, weighted):
@@ -100,7 +101,7 @@ def test_a_root_inside_a_tree_has_room_for_its_own_conflicts_alone():
     assert found.lemmas.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("seed", [6, 11])
+@pytest.mark.parametrize("seed", mostly_slow([6, 11], fast=[11]))
 def test_limits_that_prices_do_not_close_go_on_from_the_pieces(small_tasks, seed):
     X, y = points(seed, 60)
     problem = models.neyman_pearson(X, y, 0.15)
@@ -110,7 +111,7 @@ def test_limits_that_prices_do_not_close_go_on_from_the_pieces(small_tasks, seed
     assert two.certified
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", mostly_slow(range(4), fast=[0, 2]))
 def test_limits_rows_and_weights_are_proven_in_parts(small_tasks, seed):
     X, y = points(seed, 40, 2 + seed % 2, kind="lattice" if seed % 2 else "normal")
     wanted = [models.FalsePositiveRate(0.1 + 0.1 * (seed % 2)), *([models.Monotone({0: 1})] if seed > 1 else [])]
@@ -121,6 +122,7 @@ def test_limits_rows_and_weights_are_proven_in_parts(small_tasks, seed):
     assert three.certified
 
 
+@pytest.mark.slow
 def test_processes_prove_parts(monkeypatch):
     monkeypatch.setattr(parts, "LEAST_VISITS", 20_000)
     X, y = points(6, 60)
@@ -180,7 +182,7 @@ def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
 
 def test_a_time_limit_ends_threads_and_keeps_a_bound():
     X, y = points(0, n=400, d=7)
-    result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2, time_limit=6.0, options={"local_steps": 10})
+    result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2, time_limit=3.0, options={"local_steps": 10})
     assert result.status is Status.TIME_LIMIT
     assert result.bound is not None
     assert result.bound > 0

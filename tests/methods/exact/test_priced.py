@@ -46,15 +46,29 @@ def keeps(kind: str, rate: float, wrong: np.ndarray, positive: np.ndarray, weigh
     return share * N >= FP if kind == "false positives" else share * P >= FN
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    points=st.sampled_from(KINDS),
-    kinds=st.lists(st.sampled_from(LIMITS), min_size=1, max_size=2, unique=True),
-    rate=st.sampled_from([0.0, 0.1, 0.25, 0.5]),
-    on=st.sampled_from(["all", "positives", "negatives"]),
-)
-@settings(max_examples=60, deadline=None)
+LIMITED = {
+    "seed": st.integers(0, 10**6),
+    "points": st.sampled_from(KINDS),
+    "kinds": st.lists(st.sampled_from(LIMITS), min_size=1, max_size=2, unique=True),
+    "rate": st.sampled_from([0.0, 0.1, 0.25, 0.5]),
+    "on": st.sampled_from(["all", "positives", "negatives"]),
+}
+
+
+@given(**LIMITED)
+@settings(max_examples=20, deadline=None)
 def test_limits_equal_enumeration_and_are_certified(seed, points, kinds, rate, on):
+    check_limits(seed, points, kinds, rate, on)
+
+
+@pytest.mark.slow
+@given(**LIMITED)
+@settings(max_examples=60, deadline=None)
+def test_limits_equal_enumeration_on_many(seed, points, kinds, rate, on):
+    check_limits(seed, points, kinds, rate, on)
+
+
+def check_limits(seed, points, kinds, rate, on):
     X, y, weights = tiny_instance(seed, points)
     positive = y > 0
     if positive.all() or not positive.any():
@@ -79,15 +93,29 @@ def test_limits_equal_enumeration_and_are_certified(seed, points, kinds, rate, o
     assert result.recounted
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    points=st.sampled_from(KINDS),
-    rate=st.sampled_from(["error", "positive", "false_positive", "false_negative"]),
-    at_most=st.sampled_from([0.0, 0.2, 0.5]),
-    solver=st.sampled_from(["exact", "iis"]),
-)
-@settings(max_examples=30, deadline=None)
+PARITY = {
+    "seed": st.integers(0, 10**6),
+    "points": st.sampled_from(KINDS),
+    "rate": st.sampled_from(["error", "positive", "false_positive", "false_negative"]),
+    "at_most": st.sampled_from([0.0, 0.2, 0.5]),
+    "solver": st.sampled_from(["exact", "iis"]),
+}
+
+
+@given(**PARITY)
+@settings(max_examples=12, deadline=None)
 def test_parity_equals_enumeration_and_is_certified(seed, points, rate, at_most, solver):
+    check_parity(seed, points, rate, at_most, solver)
+
+
+@pytest.mark.slow
+@given(**PARITY)
+@settings(max_examples=30, deadline=None)
+def test_parity_equals_enumeration_on_many(seed, points, rate, at_most, solver):
+    check_parity(seed, points, rate, at_most, solver)
+
+
+def check_parity(seed, points, rate, at_most, solver):
     """Errors help to keep parity; a rule that ties such a point does not count."""
     X, y, weights = tiny_instance(seed, points)
     groups = np.random.default_rng(seed).integers(0, 2, len(y))

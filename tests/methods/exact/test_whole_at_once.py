@@ -12,6 +12,7 @@ import mipclass
 from mipclass import models
 from mipclass.methods.exact.whole import tasks, tree_pass
 from mipclass.protocol.result import Status
+from tests.breadth import mostly_slow
 from tests.truth.zero_one import KINDS, tiny_instance
 
 from .workers import dask_cluster, kill_first_worker
@@ -40,7 +41,7 @@ def same(problem: Any, threads: int = 2) -> tuple[Any, Any]:
     return one, several
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("threads", mostly_slow([2, 3], fast=[3]))
 def test_the_parts_are_those_of_the_tree_of_one_thread(small_tasks, threads):
     """Where the first rule is the best one the targets never change, and so neither does the tree."""
     for seed in range(2):
@@ -84,7 +85,7 @@ def test_a_rule_that_a_task_finds_is_the_incumbent_of_all(small_tasks, monkeypat
         same(models.zero_one(X, y, subject_to=[models.IntegerCoefficients(3)]), 3)
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", mostly_slow(["threading", "loky"], fast=["threading"]))
 def test_tasks_go_through_the_configured_backend(small_tasks, backend):
     X, y = cards(2)
     problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(2), models.MaxFeatures(2)])
@@ -106,6 +107,7 @@ def test_a_dask_cluster_proves_the_same(small_tasks):
     assert (result.objective, result.bound) == (alone.objective, alone.bound)
 
 
+@pytest.mark.slow
 def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
     """One worker of the pool is killed by its first task."""
     killed = kill_first_worker(monkeypatch)
@@ -122,7 +124,7 @@ def test_limits_end_threads_and_keep_a_rule():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 14)).round(2), rng.choice([-1, 1], 400)
     problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(5)])
-    for options, limit, status in (({}, 4.0, Status.TIME_LIMIT), ({"node_limit": 3000}, None, Status.NODE_LIMIT)):
+    for options, limit, status in (({}, 3.0, Status.TIME_LIMIT), ({"node_limit": 3000}, None, Status.NODE_LIMIT)):
         result = mipclass.solve(problem, "exact", threads=2, time_limit=limit, options=options)
         assert result.status is status
         assert result.objective is not None

@@ -46,7 +46,7 @@ def rate_gap(wrong, positive, weights, groups, rate):
     rows=st.sampled_from([None, "order", "equal", "decimals", "sum", "too much"]),
     parity=st.sampled_from([None, (0.0, "error"), (0.2, "positive"), (0.4, "false_positive")]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_parity_and_rows_equal_enumeration_and_are_certified(seed, largest, offset, margin, rows, parity):
     X, y, weights = tiny_instance(seed, "lattice", (3, 3), (5, 8))
     groups = np.arange(len(y)) % 2

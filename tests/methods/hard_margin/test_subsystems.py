@@ -16,6 +16,7 @@ from mipclass.certificates.certificate import pack
 from mipclass.checker.arithmetic import unpack
 from mipclass.methods.base import Refusal
 from mipclass.methods.hard_margin.method import Directions, Subsystems
+from tests.breadth import mostly_slow
 from tests.truth.hard_margin import least_cost
 
 
@@ -29,7 +30,7 @@ def model(X: Array, y: Array, C: float, a: float = 0.5, **how: Any) -> models.Mo
     return models.Model(X, y, minimize=a * models.L2() + C * models.ZeroOne(margin=1), **how)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", mostly_slow(range(16), fast=range(4)))
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_optimum_equals_enumeration_and_is_certified(seed: int, intercept: bool, weighted: bool) -> None:
@@ -46,7 +47,7 @@ def test_optimum_equals_enumeration_and_is_certified(seed: int, intercept: bool,
     assert result.objective * (1 - 1e-8) <= result.bound <= result.objective
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", mostly_slow(range(4), fast=(0, 2)))
 def test_both_searches_prove_the_same_cost(seed: int) -> None:
     problem = model(*points(40, 3, seed), C=(0.5, 3.0, 50.0, 1e4)[seed])
     boxes, trees = (mipclass.solve(problem, solver=name) for name in ("directions", "subsystems"))
@@ -64,7 +65,7 @@ def test_a_stopped_search_has_a_bound_that_is_certified() -> None:
     assert stopped.claim == "heuristic"
     assert 0.39 * stopped.objective <= stopped.bound < stopped.objective
     assert stopped.certified
-    scip = mipclass.solve(problem, solver="scip", time_limit=5)
+    scip = mipclass.solve(problem, solver="scip", time_limit=3)
     assert stopped.bound <= scip.objective
 
 
@@ -89,11 +90,11 @@ def test_kicks_reach_the_optimum_that_descents_and_swaps_miss() -> None:
     assert first[800] == pytest.approx(proven.objective, rel=1e-9)
 
 
-def test_kicks_leave_a_constant_rule_where_all_descents_end() -> None:
-    for C in np.geomspace(0.05, 0.4, 8):
-        problem = model(*points(30, 2, 0), C)
-        first = mipclass.solve(problem, solver="subsystems", options={"node_limit": 1, "starts": 0})
-        assert first.objective == pytest.approx(mipclass.solve(problem, solver="directions").objective, rel=1e-8)
+@pytest.mark.parametrize("step", mostly_slow(range(8), fast=(0, 5)))
+def test_kicks_leave_a_constant_rule_where_all_descents_end(step: int) -> None:
+    problem = model(*points(30, 2, 0), C=np.geomspace(0.05, 0.4, 8)[step])
+    first = mipclass.solve(problem, solver="subsystems", options={"node_limit": 1, "starts": 0})
+    assert first.objective == pytest.approx(mipclass.solve(problem, solver="directions").objective, rel=1e-8)
 
 
 def test_auto_takes_it_for_many_features_weights_or_no_offset() -> None:
@@ -174,7 +175,7 @@ def test_a_certificate_without_offset_is_no_proof_for_rules_with_one(proof: Any)
     assert not mipclass.verify(changed, X, y).accepted
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", mostly_slow(range(8), fast=range(3)))
 @pytest.mark.parametrize("outliers", [0, 1, 2])
 def test_the_widest_margin_with_outliers_equals_enumeration_and_is_certified(seed: int, outliers: int) -> None:
     X, y = points(12, 1 + seed % 3, seed)
@@ -214,7 +215,7 @@ def test_a_certificate_with_another_limit_is_rejected() -> None:
         assert not mipclass.verify(changed, X, y).accepted
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", mostly_slow(range(8), fast=range(3)))
 @pytest.mark.parametrize("each", [(0, 1), (1, 1), (2, 0), (1, 2)])
 def test_limits_for_each_class_equal_enumeration_and_are_certified(seed: int, each: tuple[int, int]) -> None:
     X, y = points(12, 1 + seed % 3, seed)
@@ -254,7 +255,7 @@ def test_limits_for_each_class_without_offset_are_refused_with_the_reason_and_th
     assert "scip" in refusal.reason
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", mostly_slow(range(6), fast=range(3)))
 @pytest.mark.parametrize("outliers", [0, 1, 2])
 def test_one_class_with_outliers_equals_enumeration_and_is_certified(seed: int, outliers: int) -> None:
     X, _ = points(10, 1 + seed % 3, seed)
@@ -269,7 +270,7 @@ def test_one_class_with_outliers_equals_enumeration_and_is_certified(seed: int, 
     assert mipclass.verify(result.certificate.content, X + 1.5, np.ones(10), problem=problem).accepted
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", mostly_slow(range(6), fast=(0, 4)))
 @pytest.mark.parametrize("intercept", [True, False])
 def test_columns_in_units_far_apart_are_proven(seed: int, intercept: bool) -> None:
     X, y = points(7, 3, seed)

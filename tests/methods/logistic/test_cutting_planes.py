@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 import mipclass
 from mipclass import models
 from mipclass.errors import UnsupportedProgramError
+from tests.breadth import mostly_slow
 from tests.methods.logistic.test_lattice import tiny
 from tests.truth.logistic import best_card, loss
 
@@ -19,7 +20,7 @@ WHOLE = [models.IntegerCoefficients(2, intercept=True), models.MaxFeatures(2), m
 
 
 @pytest.mark.parametrize("solver", ["cutting-plane", "highs", "scip"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", mostly_slow([0, 1], fast=[0]))
 def test_scorecards_agree_with_enumeration(solver: str, seed: int) -> None:
     X, y = tiny(seed)
     result = mipclass.solve(models.Model(X, y, minimize=models.Logistic(), subject_to=WHOLE), solver)

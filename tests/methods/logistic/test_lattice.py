@@ -32,7 +32,7 @@ def tiny(seed: int, n: int = 14, d: int = 3) -> tuple[Any, Any]:
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1.0, 0.5, FREE]), st.integers(1, 3), st.sampled_from([0.0, 0.3]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_proofs_agree_with_enumeration(seed: int, multiplier: Any, most: int, l0: float) -> None:
     X, y = tiny(seed)
     offsets = range(-8, 9)

@@ -82,8 +82,8 @@ def test_separable_classes_have_no_minimum_and_no_proof() -> None:
 
 def test_sparse_wide_and_sampled_data() -> None:
     rng = np.random.default_rng(5)
-    X = sp.random_array((400, 3000), density=0.01, rng=rng, format="csr")
-    y = (X @ rng.normal(size=3000) > 0).astype(int)
+    X = sp.random_array((200, 1500), density=0.01, rng=rng, format="csr")
+    y = (X @ rng.normal(size=1500) > 0).astype(int)
     for objective in (0.5 * models.L2() + models.Logistic(), 0.2 * models.L1() + models.Logistic()):
         result = mipclass.solve(models.Model(X, y, minimize=objective), "newton")
         assert result.claim == "proven", result

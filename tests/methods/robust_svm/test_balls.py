@@ -20,6 +20,7 @@ from mipclass.checker.balls.tree import BallProblem, Records
 from mipclass.checker.balls.whole import WholeRounds
 from mipclass.methods.base import Refusal
 from mipclass.methods.robust_svm.ball_proof.method import Balls
+from tests.breadth import mostly_slow
 from tests.truth.ramp import least_ramp
 
 FEW = {"starts": 3}
@@ -36,7 +37,7 @@ def model(X: Array, y: Array, C: float, theta: float, s: float, a: float = 0.5, 
     return models.Model(X, y, minimize=a * models.L2() + C * models.Ramp(theta, s), **how)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", mostly_slow(range(12), fast=range(4)))
 @pytest.mark.parametrize("offset", [False, "penalised", True])
 def test_optimum_equals_enumeration_and_is_certified(seed: int, offset: Any) -> None:
     d, C, a = 1 + seed % 3, (0.3, 2.0, 30.0)[seed % 3], (0.5, 2.0)[seed % 2]
@@ -97,7 +98,7 @@ def overlapping(n: int, d: int) -> tuple[Array, Array]:
     return X, y
 
 
-@pytest.mark.parametrize(("C", "s"), [(1.0, -1.0), (100.0, -1.0)])
+@pytest.mark.parametrize(("C", "s"), mostly_slow([(1.0, -1.0), (100.0, -1.0)], fast=[(1.0, -1.0)]))
 def test_nodes_without_rules_are_closed_however_large_their_multipliers_are(C: float, s: float) -> None:
     """With multipliers cut off at 2,048 C the search did not close such nodes, and took more than 10,000."""
     result = mipclass.solve(model(*overlapping(26, 2), C, 0.0, s), "balls", options={**FEW, "node_limit": 3000})

@@ -20,6 +20,7 @@ from mipclass.methods.tau_fpl.projections import (
     project_topk_simplex_radius,
 )
 from mipclass.models.topk_projection import topk_projection
+from tests.breadth import mostly_slow
 from tests.truth.topk import project_topk_by_enumeration
 
 SCALES = [1e-8, 1e-3, 1.0, 1e3, 1e8]
@@ -63,24 +64,26 @@ def adversarial_case(rng, largest):
     return alpha * scale + up * offset, beta * scale + down * offset, k
 
 
-def test_optimality_system_holds_on_ten_thousand_adversarial_cases():
+@pytest.mark.parametrize("count", mostly_slow([1_000, 10_000], fast=[1_000]))
+def test_optimality_system_holds_on_adversarial_cases(count):
     rng = np.random.default_rng(20180)
     worst, zeros = 0.0, 0
-    for _ in range(10_000):
+    for _ in range(count):
         alpha, beta, k = adversarial_case(rng, largest=200)
         found = topk.topk_thresholds(alpha, beta, k)
         zeros += found.C == 0.0
         residual = optimality_residual(alpha, beta, k, found)
         worst = max(worst, residual / max(np.abs(alpha).max(), np.abs(beta).max(), 1e-300))
     assert worst <= 1e-13
-    assert 1000 < zeros < 9000  # both kinds of answer were met
+    assert 0.1 * count < zeros < 0.9 * count  # both kinds of answer were met
 
 
-def test_optimality_system_holds_on_large_cases_by_every_path():
+@pytest.mark.parametrize("count", mostly_slow([80, 400], fast=[80]))
+def test_optimality_system_holds_on_large_cases_by_every_path(count):
     """Beyond a thousand entries the rounding of C itself, a sum of many entries, sets the scale."""
     rng = np.random.default_rng(7)
     paths = set()
-    for _ in range(400):
+    for _ in range(count):
         alpha, beta, k = adversarial_case(rng, largest=20_000)
         found = topk.topk_thresholds(alpha, beta, k)
         paths.add(found.how)
@@ -111,7 +114,7 @@ def test_large_paths_agree_with_sorting_everything():
 numbers = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6, allow_subnormal=False))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     hnp.arrays(float, st.integers(1, 5), elements=numbers),
     hnp.arrays(float, st.integers(1, 6), elements=numbers),
