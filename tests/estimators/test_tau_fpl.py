@@ -20,6 +20,7 @@ from mipclass.analysis.metrics import np_score, np_scorer, rates, tpr_at_fpr_sco
 from mipclass.analysis.thresholds import rank_threshold
 from mipclass.errors import InvalidInputError, MipclassWarning
 from mipclass.models import tau_fpl
+from tests.breadth import mostly_slow
 
 
 def two_gaussians(n_neg, n_pos, d=2, shift=3.0, seed=0):
@@ -37,11 +38,18 @@ def known_failures(estimator):
 
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
 @parametrize_with_checks(
-    [TauFPLClassifier(), TauFPLClassifier(kernel="rbf"), TauFPLClassifier(threshold="train", kernel="rbf")],
+    [TauFPLClassifier(threshold="train"), TauFPLClassifier(threshold="train", kernel="rbf")],
     expected_failed_checks=known_failures,
     xfail_strict=True,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+@parametrize_with_checks([TauFPLClassifier(), TauFPLClassifier(kernel="rbf")])
+def test_scikit_learn_checks_with_thresholds_from_held_out_points(estimator, check):
     check(estimator)
 
 
@@ -69,14 +77,15 @@ def test_two_tau_ranks_with_twice_as_many_negatives():
     assert (one.k_, two.k_) == (20.0, 40.0)
 
 
-def test_umbrella_coverage():
-    """Over 500 samples the rate of excess is not above delta, by a one-sided binomial test at 1e-3.
+@pytest.mark.parametrize("repetitions", mostly_slow([100, 500], fast=[100]))
+def test_umbrella_coverage(repetitions):
+    """Over many samples the rate of excess is not above delta, by a one-sided binomial test at 1e-3.
 
     The classes are Gaussian, so that the true false-positive rate of a linear rule is known exactly.
     """
     from scipy.stats import norm
 
-    tau, delta, repetitions, excess = 0.1, 0.1, 500, 0
+    tau, delta, excess = 0.1, 0.1, 0
     for seed in range(repetitions):
         X, y = two_gaussians(120, 40, seed=seed)
         clf = TauFPLClassifier(tau=tau, ranking_tau=tau, threshold="umbrella", delta=delta, random_state=seed, R=0.1)
@@ -234,7 +243,7 @@ def test_tied_negatives_do_not_pass_the_threshold_together():
 
 
 @pytest.mark.parametrize("threshold", ["train", "oob"])
-@pytest.mark.parametrize("class_weight", [{0: 2, 1: 3}, {1: 0.3}, "balanced"])
+@pytest.mark.parametrize("class_weight", mostly_slow([{0: 2, 1: 3}, {1: 0.3}, "balanced"], fast=[{0: 2, 1: 3}]))
 def test_class_weight_is_a_factor_of_the_sample_weight(threshold, class_weight):
     X, y = two_gaussians(60, 40)
     weights = np.random.default_rng(1).integers(0, 4, len(y))
