@@ -156,7 +156,7 @@ def test_a_task_knows_what_the_search_has_found_and_brings_back_what_it_finds(sm
 
 def test_limits_end_threads_and_keep_a_proven_bound():
     X, y = clouds(0, 150, 12)
-    result = mipclass.solve(models.zero_one(X, y), "iis", threads=2, time_limit=4.0)
+    result = mipclass.solve(models.zero_one(X, y), "iis", threads=2, time_limit=5.0)
     assert result.status is Status.TIME_LIMIT
     assert result.bound is not None
     assert 0 < result.bound < result.objective

@@ -124,7 +124,7 @@ def test_limits_end_threads_and_keep_a_rule():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 14)).round(2), rng.choice([-1, 1], 400)
     problem = models.zero_one(X, y, subject_to=[models.IntegerCoefficients(5)])
-    for options, limit, status in (({}, 3.0, Status.TIME_LIMIT), ({"node_limit": 3000}, None, Status.NODE_LIMIT)):
+    for options, limit, status in (({}, 4.0, Status.TIME_LIMIT), ({"node_limit": 3000}, None, Status.NODE_LIMIT)):
         result = mipclass.solve(problem, "exact", threads=2, time_limit=limit, options=options)
         assert result.status is status
         assert result.objective is not None
