@@ -19,6 +19,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 os.environ["MPLBACKEND"] = "Agg"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of methods come first: on a fresh machine the workers then compile different families of kernels, and no long file comes last."""
+    items.sort(key=lambda item: "methods" not in item.path.parts)
+
+
 @pytest.fixture(autouse=True)
 def _close_figures() -> Iterator[None]:
     """Figures that a test leaves open would pile up over the session."""

@@ -30,7 +30,7 @@ def known_failures(estimator):
 
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
 @parametrize_with_checks(
-    [RGDTreeSVC(C=None, height=3, n_rounds=2), RGDTreeOneClass(height=3, n_rounds=2)],
+    [RGDTreeSVC(), RGDTreeOneClass(height=3, n_rounds=2)],
     expected_failed_checks=known_failures,
     xfail_strict=True,
 )
@@ -40,8 +40,10 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
-@parametrize_with_checks([RGDTreeSVC()], expected_failed_checks=known_failures, xfail_strict=True)
-def test_scikit_learn_checks_of_the_default(estimator, check):
+@parametrize_with_checks(
+    [RGDTreeSVC(C=None, height=3, n_rounds=2)], expected_failed_checks=known_failures, xfail_strict=True
+)
+def test_scikit_learn_checks_without_a_soft_margin(estimator, check):
     check(estimator)
 
 

@@ -37,19 +37,23 @@ def known_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
-@parametrize_with_checks(
-    [TauFPLClassifier(threshold="train"), TauFPLClassifier(threshold="train", kernel="rbf")],
-    expected_failed_checks=known_failures,
-    xfail_strict=True,
-)
+@parametrize_with_checks([TauFPLClassifier()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
-@parametrize_with_checks([TauFPLClassifier(), TauFPLClassifier(kernel="rbf")])
-def test_scikit_learn_checks_with_thresholds_from_held_out_points(estimator, check):
+@parametrize_with_checks(
+    [
+        TauFPLClassifier(kernel="rbf"),
+        TauFPLClassifier(threshold="train"),
+        TauFPLClassifier(threshold="train", kernel="rbf"),
+    ],
+    expected_failed_checks=known_failures,
+    xfail_strict=True,
+)
+def test_scikit_learn_checks_of_kernels_and_other_thresholds(estimator, check):
     check(estimator)
 
 

@@ -200,6 +200,7 @@ def _through_sample(
     if isinstance(search.lp, InteriorPoint):
         rough = AssignmentSearch(sets, InteriorPoint(sets, h, ROUGH_TOLERANCE), search.run, unit=search.unit)
         planes = _rough_descent(search, rough, planes, ROUGH_DECREASE)
+        search.descents += rough.descents
     search.lp.begin_near(planes)
     point = _better(search.descend(sets.nearest_plane(planes), short=1), Iterate(planes, sets.value(planes)))
     point = _or_from_robust(search, point)

@@ -138,7 +138,7 @@ def test_a_time_limit_ends_threads_and_keeps_a_rule():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 24)), rng.choice([-1, 1], 600)
     result = mipclass.solve(
-        models.zero_one(X, y, subject_to=[models.MaxFeatures(5)]), "exact", threads=2, time_limit=2.0, options=FAST
+        models.zero_one(X, y, subject_to=[models.MaxFeatures(5)]), "exact", threads=2, time_limit=3.0, options=FAST
     )
     assert result.status is Status.TIME_LIMIT
     assert result.objective is not None

@@ -187,7 +187,7 @@ def test_ctrl_c_reaches_all_processes_and_returns_the_incumbent(d):
     )
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(4.0)  # by then the other processes are at work
+    time.sleep(6.0)  # by then the other processes are at work
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert out.endswith("status interrupted True\n"), err

@@ -133,7 +133,7 @@ def test_limits_and_warm_start():
     cut_short = mipclass.solve(problem, solver="iis", options=BY_SCIP, callback=after_a_while, warm_start=good)
     assert cut_short.status == "interrupted"
     assert cut_short.objective <= good.objective
-    limited = mipclass.solve(problem, solver="iis", options=BY_SCIP, time_limit=0.5)
+    limited = mipclass.solve(problem, solver="iis", options=BY_SCIP, time_limit=1.0)
     assert limited.status == "time_limit"
     assert limited.values
 

@@ -182,7 +182,7 @@ def test_the_tasks_of_a_killed_process_are_done_again(small_tasks, monkeypatch):
 
 def test_a_time_limit_ends_threads_and_keeps_a_bound():
     X, y = points(0, n=400, d=7)
-    result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2, time_limit=3.0, options={"local_steps": 10})
+    result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2, time_limit=6.0, options={"local_steps": 10})
     assert result.status is Status.TIME_LIMIT
     assert result.bound is not None
     assert result.bound > 0
