@@ -165,18 +165,18 @@ def report(results: Results) -> str:
     for cell in cells:
         name, got = cell.case.parameters["name"], cell.measured
         closing = seconds_to_close(got["log"])
-        days = [None, None] if closing is None else [closing / 86400, closing / 86400 / CLUSTER]
+        hours = [None, None] if closing is None else [closing / 3600, closing / 3600 / CLUSTER]
         certified = f"{'yes' if got['certified'] else 'no'} ({got['check']:.0f})"
-        ends.append([name, got["log"][-1][1], got["objective"], got["bound"], certified, *days, got["disk"]])
+        ends.append([name, got["log"][-1][1], got["objective"], got["bound"], certified, *hours, got["disk"]])
         times.append([name, ", ".join(f"{bound:g} ({cpu:.0f})" for bound, cpu in reached(got["log"]))])
         for before, after in resumed(got["log"]):
             shown = [f"{line[4]:g}, {100 * line[5]:.1f} %" for line in (before, after)]
             kills.append([name, before[1], before[3], after[3], *shown, after[1] - before[1]])
-    header = ["data", "CPU s", "loss", "bound", "certified (CPU s)", "CPU days to close"]
-    header += [f"days with {CLUSTER} workers", "checkpoint MB"]
+    header = ["data", "CPU s", "loss", "bound", "certified (CPU s)", "CPU hours to close"]
+    header += [f"hours with {CLUSTER} workers", "checkpoint MB"]
     parts = [
         "Loss and bound of a search by boxes with two threads, and the time to close the gap by the trend, if the rule in hand is optimal. "
-        f"Days with {CLUSTER} workers are a lower estimate: no worker ever waits.",
+        f"Hours with {CLUSTER} workers are a lower estimate: no worker ever waits.",
         table(header, ends),
         "Bound (CPU seconds at which it was proven).",
         table(["data", "bounds"], times),
