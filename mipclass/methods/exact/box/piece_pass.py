@@ -30,6 +30,9 @@ ALONE_VISITS = 10_000_000
 LEAST_VISITS, MOST_VISITS = 8_000_000, 200_000_000
 """Budgets of tasks in point visits: about 0.4 s, far above what it takes to hand out a task, and about 10 s, all that is lost with a worker."""
 
+LEAST_OF_THREADS = 1_000_000
+"""The most that ALONE_VISITS and LEAST_VISITS may be where the workers are threads, which need no set-up: liver's six seconds begin with both cores."""
+
 TASKS_PER_WORKER = 16
 """A budget is at most this fraction (one in so many) of a worker's work in this pass so far: the wait for the last task is bounded by it."""
 
@@ -62,6 +65,11 @@ class Host(Protocol):
     def keep(self) -> None:
         """Write the state to disk, if it is kept there and the last one is old."""
         ...
+
+
+def _at_least(visits: int, crew: Crew) -> int:
+    """A least number of visits, which is smaller for threads."""
+    return min(visits, LEAST_OF_THREADS) if crew.sees_memory else visits
 
 
 def first_pieces(r: int) -> dict[int, Piece]:
@@ -142,7 +150,7 @@ class PiecePass:
         try:
             while self.todo or self._tasks:
                 crew = self.help.crew
-                if crew is None or (not self._tasks and self.search.visits < ALONE_VISITS):
+                if crew is None or (not self._tasks and self.search.visits < _at_least(ALONE_VISITS, crew)):
                     if not self._grow_here(stop, on_progress):
                         return False
                     continue
@@ -161,7 +169,7 @@ class PiecePass:
         if self.help.crew is None:
             return MOST_VISITS
         share = self.visits // (self.help.crew.workers * TASKS_PER_WORKER)
-        return min(MOST_VISITS, max(LEAST_VISITS, share))
+        return min(MOST_VISITS, max(_at_least(LEAST_VISITS, self.help.crew), share))
 
     def _grow_here(self, stop: Stop, on_progress: Progress | None) -> bool:
         """Grow the next piece in this thread; False when stopped."""
