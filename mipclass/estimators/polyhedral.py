@@ -44,7 +44,8 @@ class PolyhedralClassifier(BinaryClassifier):
     class_weight : factors of the two class averages by label, or None. "balanced" is None: averages are balanced.
     solver : "slp", or a backend for the exact mixed-integer model ("scip"; "highs" if l1 > 0).
     options : the solver's own options, e.g. {"rounds": 100} or {"variant": "paper"} for slp.
-    time_limit : seconds for the whole fit, or None; with inside="auto" half of them for each class (a sixth on the sample, the rest on all points).
+    time_limit : seconds for the whole fit, or None. With inside="auto" each class has half of them; beyond 20,000 points each has a sixth on
+        the sample, and the better one has the rest.
     progress : a line on stderr.   random_state : seed of the search.
 
     Attributes
