@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,13 +47,42 @@ class Orders(Generic[Best]):
 
 class TaskRecord(NamedTuple):
     """One task of a log: the stage it belongs to, before the end of which no task of the next one begins; its number; the task that left
-    it its work (-1: it was there when the stage began); its processor seconds; and its effort, in the unit of the search."""
+    it its work (-1: it was there when the stage began); its processor seconds; its effort, in the unit of the search; and whether the caller
+    carried it out itself."""
 
     stage: int
     number: int
     parent: int
     cpu: float
     effort: int
+    by_caller: bool = False
+
+
+def without_answer(shared: Any, function: Callable[..., Any], *arguments: Any) -> None:
+    """Carry out a task whose answer nobody needs."""
+    function(shared, *arguments)
+
+
+class SettingUp:
+    """Workers that are being set up: processes have to start, to import the package and to load kernels, which takes a second or two.
+
+    Each is given a small task, and the first answer says that they are ready. Until then the caller had better work by itself. Threads are
+    ready at once.     token : the crew's, of what the tasks share.
+    """
+
+    def __init__(
+        self, crew: Crew, thing: Any, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Share `thing`, and carry out `function(thing, *arguments)` on the workers, once for each tuple; the answers are not used."""
+        self.token = crew.share(thing)
+        self._tasks: list[Future[Any]] = []
+        if not crew.sees_memory:
+            self._tasks = [crew.submit(without_answer, self.token, function, *each) for each in arguments]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a worker is ready, or was lost: the tasks that follow are then repeated elsewhere."""
+        return not self._tasks or any(task.done() for task in self._tasks)
 
 
 @dataclass

@@ -10,11 +10,13 @@ import pytest
 
 from mipclass.methods.exact.box import piece_pass
 from tests.app.conftest import Call
+from tests.methods.exact.workers import wait_for_workers
 
 
 def test_fit_runs_its_tasks_on_the_workers(mipclass: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed", reason="pip install 'mipclass[dask]'")
     monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
+    wait_for_workers(monkeypatch)
     monkeypatch.setattr(piece_pass, "LEAST_VISITS", 60_000)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mipclass.protocol.crew import DaskCrew, ThreadCrew
-from mipclass.protocol.tasks import TasksUnderWay
+from mipclass.protocol.tasks import SettingUp, TasksUnderWay
 
 
 def twice(shared: int, number: int) -> int:
@@ -47,6 +47,45 @@ def test_recalled_tasks_are_answered_or_named():
     assert set(answered.values()) <= {"ended"}
     assert sorted([*named, *answered]) == ["a", "b", "c"]
     assert not tasks
+
+
+class SlowCrew:
+    """Two workers far away, whose tasks end when the test says so."""
+
+    workers, sees_memory = 2, False
+
+    def __init__(self) -> None:
+        self.tasks: list[Future[None]] = []
+
+    def share(self, thing: Any) -> Any:
+        return thing
+
+    def submit(self, function: Any, token: Any, *arguments: Any) -> Future[None]:
+        self.tasks.append(Future())
+        return self.tasks[-1]
+
+
+@pytest.mark.parametrize("end", ["answer", "lost"])
+def test_workers_are_set_up_when_the_first_one_answers_or_is_lost(end):
+    crew: Any = SlowCrew()
+    setting_up = SettingUp(crew, 1, twice, [(1,), (2,)])
+    assert len(crew.tasks) == 2
+    assert not setting_up.is_over
+    if end == "answer":
+        crew.tasks[1].set_result(None)
+    else:
+        crew.tasks[1].set_exception(RuntimeError("the worker was killed"))
+    assert setting_up.is_over
+
+
+def test_threads_are_set_up_at_once():
+    carried_out: list[int] = []
+    crew = ThreadCrew(2)
+    setting_up = SettingUp(crew, carried_out, list.append, [(1,), (2,)])
+    crew.close()
+    assert setting_up.is_over
+    assert setting_up.token is carried_out
+    assert not carried_out
 
 
 def test_an_error_of_a_task_is_raised():

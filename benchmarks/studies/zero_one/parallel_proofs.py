@@ -1,7 +1,8 @@
 """Proofs by boxes with several workers: processor and wall seconds, efficiency, and what a killed run costs.
 
 Ways        one thread; "beside another": one thread, while another process proves the same, which shows what two cores that share caches and memory
-            have to give; two threads; two processes of loky; a local Dask cluster of two processes; "worker lost": the same cluster, one of whose
+            have to give; two threads; two processes of loky; a local Dask cluster of two processes, set up as the page "Scale out" advises
+            (CLUSTER_SETTINGS); "worker lost": the same cluster, one of whose
             processes is killed with SIGKILL some seconds after the beginning; "resumed": one thread with a checkpoint, killed with SIGKILL at
             that time, then resumed. Several workers, of whatever kind, come with threads=2, so that the caller checks with two threads.
 Efficiency  wall(1) / (2 wall(2)): what a user waits for, also with wall(beside another) in the place of wall(1); and cpu(1) / cpu(2): work that
@@ -35,11 +36,11 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import joblib
-import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
 from mipclass import datasets, models, solve
 from mipclass.protocol.crew import DaskCrew
+from mipclass.protocol.tasks import without_answer
 
 WAYS = ("1 thread", "beside another", "2 threads", "loky", "dask", "worker lost", "resumed")
 MANY = (8, 64, 512)
@@ -64,8 +65,14 @@ RUNS = {
 QUICK_SECONDS = 60.0
 """Time limit of a quick run."""
 
-ALONE = 10_000_000
-"""Point visits that the caller makes itself before it hands out tasks: their seconds are in its own processor time."""
+CLUSTER_SETTINGS = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.nanny.pre-spawn-environ": {"MALLOC_TRIM_THRESHOLD_": 2**30},
+}
+"""A cluster without its profiler and with fewer looks at itself: an idle one of two workers takes 3 % of a core, and 16 % with the defaults. By default its
+workers also give memory back at once and need it again in the next task."""
 
 WARM_SECONDS = 5.0
 """Seconds of each proof before anything is measured: kernels are compiled, and processes then find them."""
@@ -86,7 +93,7 @@ print(json.dumps(measured(*json.loads(sys.argv[1]))))
 
 
 def simulated(tasks: Sequence[Sequence[float]], workers: int) -> float:
-    """The efficiency of so many workers on a log of tasks (target, number, parent, seconds, visits)."""
+    """The efficiency of so many workers on a log of tasks (`TaskRecord`)."""
     total = makespan = 0.0
     for target in dict.fromkeys(task[0] for task in tasks):
         here = [task for task in tasks if task[0] == target]
@@ -130,9 +137,11 @@ def workers_of(way: str, killed_after: float) -> Iterator[None]:
         with joblib.parallel_config("loky", n_jobs=2):
             yield
     elif way in ("dask", "worker lost"):
+        import dask
         from distributed import Client, LocalCluster
 
         with (
+            dask.config.set(CLUSTER_SETTINGS),
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
             Client(cluster) as client,
             joblib.parallel_config("dask"),
@@ -158,13 +167,15 @@ def _noted(shared: Any, path: str, function: Any, *arguments: Any) -> Any:
 
 @contextmanager
 def tasks_begun() -> Iterator[Callable[[], int]]:
-    """Count the tasks that workers of a Dask cluster begin."""
+    """Count the tasks that workers of a Dask cluster begin, without those that only set them up."""
     submit = DaskCrew.submit
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "begun"
         path.touch()
 
         def noting(self: DaskCrew, function: Any, token: Any, *arguments: Any) -> Any:
+            if function is without_answer:
+                return submit(self, function, token, *arguments)
             return submit(self, _noted, token, str(path), function, *arguments)
 
         with patch.object(DaskCrew, "submit", noting):
@@ -185,9 +196,9 @@ def measured(
         began = begun()
     tasks = [list(task) for task in result.extra.get("tasks", ())]
     by_boxes = result.extra.get("proof_by") == "box"
-    elsewhere = np.cumsum([task[4] for task in tasks]) > (ALONE if by_boxes else 0)
+    elsewhere = [task for task in tasks if not task[5]]
     if way in ("loky", "dask", "worker lost") or not by_boxes:
-        cpu += float(sum(task[3] for task, is_elsewhere in zip(tasks, elsewhere, strict=True) if is_elsewhere))
+        cpu += float(sum(task[3] for task in elsewhere))
     return {
         "objective": result.objective,
         "bound": result.bound,
@@ -199,7 +210,7 @@ def measured(
         "cpu": cpu,
         "tasks": len(tasks),
         "begun": began,
-        "finished": int(elsewhere.sum()),
+        "finished": len(elsewhere),
         "longest_task": max((task[3] for task in tasks), default=0.0),
         **({f"simulated_{count}": simulated(tasks, count) for count in MANY} if way == "2 threads" and tasks else {}),
     }

@@ -21,12 +21,12 @@ from .box.cone import Cone
 from .box.copies import copied_rows
 from .box.piece_pass import Help
 from .box.search import BoxSearch
-from .iis.at_once import ALONE_NODES, ALONE_SECONDS, NodesAtOnce
+from .iis.at_once import ALONE_SECONDS, NodesAtOnce
 from .iis.cover import CoverData
 from .iis.proof import iis_lower
 from .iis.rules import widest_rules
 from .iis.saved import TreeSaver
-from .iis.tree import IISSearch, limits_of
+from .iis.tree import IISSearch
 
 Stop = Callable[[], object]
 """Asked often by a search; anything but None or False stops it."""
@@ -204,18 +204,6 @@ class BoxProver:
         )
 
 
-class _FirstNodes:
-    """A `stop` that also says yes after ALONE_NODES nodes and ALONE_SECONDS; `limit` as in `limits_of`."""
-
-    def __init__(self, search: IISSearch, stop: Stop, began: float) -> None:
-        self._search, self._stop, self.limit = search, stop, limits_of(stop)
-        self._began = began
-
-    def __call__(self) -> object:
-        is_long = self._search.nodes >= ALONE_NODES and time.monotonic() - self._began >= ALONE_SECONDS
-        return is_long or self._stop()
-
-
 class IISProver:
     """Branch and cut over infeasible subsystems."""
 
@@ -265,25 +253,35 @@ class IISProver:
         self.search.offer(W if self.data.has_offset else W[:-1])
 
     def advance(self, stop: Stop, on_progress: Callable[[], None]) -> None:
-        """Go on until it is done or `stop()`; after ALONE_NODES nodes and ALONE_SECONDS with all workers of the run, if it has some."""
-        # About half of the work is Python's: threads would wait for each other.
-        crew = None if self._run is None else self._run.crew(in_processes=True)
+        """Go on until it is done or `stop()`; with the workers of the run, if it has some, when the root is done and they are set up."""
 
         def told() -> None:
+            self._call_workers()
             if self._saver is not None:
                 self._saver.save_if_due(self.search)
             on_progress()
 
-        if crew is None or self._run is None:
-            self.search.advance(stop, told)
-            self._keep()
-            return
-        self.search.advance(_FirstNodes(self.search, stop, self._began), told)
-        if not self.search.finished and not stop():
-            if self._at_once is None:
-                self._at_once = NodesAtOnce(self.search, crew, self._run.seconds_left)
+        while not self._can_share and not self.search.finished and not stop() and self.search.step(stop, told):
+            pass
+        if self._at_once is not None and self._can_share and not self.search.finished and not stop():
             self._at_once.advance(stop, told)
+        if self.search.finished:
+            self.search.conclude()
         self._keep()
+
+    def _call_workers(self) -> None:
+        """Begin to set up the workers, if there are some, when the search has taken ALONE_SECONDS."""
+        if self._run is None or self._at_once is not None or time.monotonic() - self._began < ALONE_SECONDS:
+            return
+        # About half of the work is Python's: threads would wait for each other.
+        crew = self._run.crew(in_processes=True)
+        if crew is not None:
+            self._at_once = NodesAtOnce(self.search, crew, self._run.seconds_left)
+
+    @property
+    def _can_share(self) -> bool:
+        """Whether there are nodes below the root and workers for them."""
+        return bool(self.search.root.children) and self._at_once is not None and self._at_once.is_ready
 
     def _keep(self) -> None:
         """A last state on disk when the search ends."""

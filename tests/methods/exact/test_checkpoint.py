@@ -151,7 +151,6 @@ def test_damaged_files_are_refused(every_task, tmp_path, name, fault):
 @pytest.fixture
 def every_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state on disk after every step of branch and cut, whose nodes are tasks from the second one on."""
-    monkeypatch.setattr(provers, "ALONE_NODES", 1)
     monkeypatch.setattr(provers, "ALONE_SECONDS", 0.0)
     monkeypatch.setattr(checkpoint, "SAVE_SECONDS", 0.0)
     monkeypatch.setattr(checkpoint, "SAVE_SHARE", 1e9)

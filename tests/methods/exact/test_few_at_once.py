@@ -23,7 +23,7 @@ from tests.breadth import mostly_slow
 from tests.methods.exact.test_few import least_with_few
 from tests.truth.zero_one import KINDS, tiny_instance
 
-from .workers import dask_cluster, kill_first_worker
+from .workers import dask_cluster, kill_first_worker, wait_for_workers
 
 FAST = {"local_steps": 200}
 
@@ -33,6 +33,7 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of one set, and pieces of a few boxes."""
     monkeypatch.setattr(at_once, "LEAST_WORK", 1)
     monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
+    wait_for_workers(monkeypatch)
     monkeypatch.setattr(piece_pass, "LEAST_VISITS", 100)
 
 

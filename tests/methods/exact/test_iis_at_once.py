@@ -27,7 +27,7 @@ from tests.breadth import mostly_slow
 from tests.paths import ROOT
 from tests.truth.zero_one import KINDS, least_loss, tiny_instance
 
-from .workers import dask_cluster, kill_first_worker
+from .workers import dask_cluster, kill_first_worker, wait_for_workers
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "PATIENCE", 1)
     monkeypatch.setattr(tree, "LARGE_PATIENCE", 1)
     monkeypatch.setattr(tree, "CUTS_PER_ROUND", 10)
-    monkeypatch.setattr(provers, "ALONE_NODES", 1)
     monkeypatch.setattr(provers, "ALONE_SECONDS", 0.0)
+    wait_for_workers(monkeypatch)
     monkeypatch.setattr(at_once, "LEAST_SECONDS", 0.0)
 
 

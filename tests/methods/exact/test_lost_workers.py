@@ -18,6 +18,9 @@ from mipclass.methods.exact.box import piece_pass
 from mipclass.methods.exact.few import at_once
 from mipclass.methods.exact.whole import tasks, tree_pass
 from mipclass.protocol.crew import DaskCrew
+from mipclass.protocol.tasks import without_answer
+
+from .workers import wait_for_workers
 
 KILLED_AT = 3
 """The task with whose submission a worker is killed."""
@@ -57,6 +60,7 @@ def test_a_killed_worker_costs_what_it_was_at(client, kind, monkeypatch):
     problem, solver = clouds(kind), "box" if kind == "boxes" else "exact"
     alone = mipclass.solve(problem, solver)
     monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
+    wait_for_workers(monkeypatch)
     monkeypatch.setattr(piece_pass, "LEAST_VISITS", 10_000)
     monkeypatch.setattr(at_once, "LEAST_WORK", 1)
     monkeypatch.setattr(tasks, "CHUNK", 1.0)
@@ -66,6 +70,8 @@ def test_a_killed_worker_costs_what_it_was_at(client, kind, monkeypatch):
         submit = DaskCrew.submit
 
         def deadly(self: DaskCrew, function: Any, token: Any, *arguments: Any) -> Any:
+            if function is without_answer:
+                return submit(self, function, token, *arguments)
             submitted.append(function)
             if len(submitted) == KILLED_AT:
                 victim = min(client.run(os.getpid).values())

@@ -17,18 +17,21 @@ from mipclass.methods.exact.box.kernels.state import HANDED, LEAF, MOST_NEW, OPE
 from mipclass.methods.exact.box.piece_pass import Help
 from mipclass.methods.exact.box.pieces import PackedTree, Piece, Slices, joined
 from mipclass.methods.exact.box.search import BoxSearch
+from mipclass.methods.exact.box.tasks import grow_pieces
 from mipclass.protocol.crew import ThreadCrew, crew_for
 from mipclass.protocol.result import Status
+from mipclass.protocol.tasks import SettingUp
 from tests.breadth import mostly_slow
 from tests.truth.zero_one import least_loss
 
-from .workers import dask_cluster, kill_first_worker
+from .workers import dask_cluster, kill_first_worker, wait_for_workers
 
 
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of a few boxes, from the first box on."""
     monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
+    wait_for_workers(monkeypatch)
     monkeypatch.setattr(piece_pass, "LEAST_VISITS", 100)
     monkeypatch.setattr(parts, "LEAST_VISITS", 3000)
 
@@ -202,6 +205,34 @@ def test_a_tree_is_cut_into_the_subtrees_that_follow():
     tree, handed = slices.take(above, lambda rows: rows[:1].astype(np.int32))
     assert (tree.unpacked().ops.tolist(), tree.unpacked().pairs.tolist(), handed) == ([0], pairs[4:].tolist(), 0)
     assert not slices.has_more
+
+
+def test_small_pieces_become_one_task_where_messages_take_time(small_tasks, monkeypatch):
+    monkeypatch.setattr(ThreadCrew, "sees_memory", False)
+    X, y = points(2, n=50)
+    submit, sizes = ThreadCrew.submit, []
+
+    def noting(self: ThreadCrew, function: Any, token: Any, *arguments: Any) -> Any:
+        if function is grow_pieces:
+            sizes.append(len(arguments[0]))
+        return submit(self, function, token, *arguments)
+
+    monkeypatch.setattr(ThreadCrew, "submit", noting)
+    alone = mipclass.solve(models.zero_one(X, y), "box")
+    together = mipclass.solve(models.zero_one(X, y), "box", threads=2)
+    assert max(sizes) > 1
+    assert len(together.extra["tasks"]) <= len(sizes) < sum(sizes)
+    assert together.certified
+    assert (together.objective, together.bound) == (alone.objective, alone.bound)
+
+
+def test_the_caller_works_by_itself_until_the_workers_are_set_up(small_tasks, monkeypatch):
+    monkeypatch.setattr(SettingUp, "is_over", False)
+    X, y = points(2)
+    result = mipclass.solve(models.zero_one(X, y), "box", threads=2)
+    assert result.certified
+    assert result.extra["tasks"]
+    assert all(task.by_caller for task in result.extra["tasks"])
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,11 @@
-"""A cluster of two workers, and a pool that loses one, for the tests of proofs by several workers."""
+"""A cluster of two workers, and a pool that loses one, for the tests of proofs by several workers, which wait until these are set up."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +13,7 @@ import joblib
 import pytest
 
 from mipclass.protocol.crew import LokyCrew
+from mipclass.protocol.tasks import SettingUp, without_answer
 
 
 @contextmanager
@@ -27,17 +29,22 @@ def dask_cluster() -> Iterator[None]:
 
 
 def kill_first_worker(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """From now on the first task of a pool of processes kills its worker; the list has an entry once that was tried."""
+    """From now on the first task of a pool of processes, once it is set up, kills its worker; the list has an entry once that was tried."""
     submit, killed = LokyCrew.submit, []
 
     def deadly(self: LokyCrew, function: Any, token: Any, *arguments: Any) -> Any:
-        if not killed:
+        if not killed and function is not without_answer:
             killed.append(True)
             return submit(self, _kill, token)
         return submit(self, function, token, *arguments)
 
     monkeypatch.setattr(LokyCrew, "submit", deadly)
     return killed
+
+
+def wait_for_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on a caller does nothing by itself while its workers are being set up, so that even tiny problems have tasks for them."""
+    monkeypatch.setattr(SettingUp, "is_over", property(lambda self: bool(wait(self._tasks))))
 
 
 def _kill(shared: object) -> None:

@@ -1,25 +1,26 @@
 """One pass of a box search in pieces: the tree proves the next target, its pieces being grown by several workers at a time.
 
-Each piece is a task (`tasks`). A task that has used up its budget hands boxes back, which become pieces and tasks of their own. Budgets
-grow with the work done so far in the pass, so that at its end no worker waits long for the last task of another. The largest pieces
-come first. Better rules reach running tasks at once if they share memory, other tasks when they start.
+Each piece is a task (`tasks`); workers that do not share memory, to which a message takes some milliseconds, get several small ones at a time.
+A task that has used up its budget hands boxes back, which become pieces and tasks of their own. Budgets grow with the work done so far in the
+pass, so that at its end no worker waits long for the last task of another. The largest pieces come first. Better rules reach running tasks at
+once if they share memory, other tasks when they start. While processes are being set up, the caller grows pieces by itself.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ....arrays import Array
 from ....protocol.checkpoint import CheckpointFolder
 from ....protocol.crew import Crew
-from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
+from ....protocol.tasks import Orders, SettingUp, TaskRecord, TasksUnderWay
 from .kernels.state import Boxes
 from .lemmas import Lemmas
 from .pieces import NO_TREE, Piece
-from .tasks import BoxWork, Grown, grow_piece, renumbered
+from .tasks import BoxWork, Grown, grow_piece, grow_pieces, renumbered
 
 Stop = Callable[[], object]
 Progress = Callable[[], None]
@@ -28,13 +29,22 @@ ALONE_VISITS = 10_000_000
 """Point visits, about 0.5 s, that the caller makes by itself before it asks others: setting up processes takes longer."""
 
 LEAST_VISITS, MOST_VISITS = 8_000_000, 200_000_000
-"""Budgets of tasks in point visits: about 0.4 s, far above what it takes to hand out a task, and about 10 s, all that is lost with a worker."""
+"""Budgets of a piece in point visits: 0.2 to 0.4 s, far above what it takes to hand out a task, and about 10 s, all that is lost with a worker."""
 
 LEAST_OF_THREADS = 1_000_000
 """The most that ALONE_VISITS and LEAST_VISITS may be where the workers are threads, which need no set-up: liver's six seconds begin with both cores."""
 
 TASKS_PER_WORKER = 16
 """A budget is at most this fraction (one in so many) of a worker's work in this pass so far: the wait for the last task is bounded by it."""
+
+EXPECTED_GROWTH = 3
+"""Visits that a piece is expected to take, as a multiple of those in the pass before, when small pieces become one task."""
+
+BUNDLE_VISITS = 24_000_000
+"""Visits that small pieces in one task are expected to take together, at most: about 0.6 s."""
+
+BUNDLES_PER_WORKER = 4
+"""Small pieces become one task only as long as each worker gets at least so many more tasks from those that are left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +65,8 @@ class Host(Protocol):
     nodes: int
     visits: int
     log: list[TaskRecord]
-    shared: object
-    """The crew's token of `work`, once it has one."""
+    setting_up: SettingUp | None
+    """The workers that have `work`, once they were asked for."""
 
     def offer(self, W: Array) -> bool:
         """Make W the incumbent if it costs less."""
@@ -109,14 +119,14 @@ class PiecePass:
         heapq.heapify(self.todo)
         self._next = max(self.pieces) + 1
         self._parents: dict[int, int] = {}
-        self._tasks: TasksUnderWay[tuple[int, int]] | None = (
-            None  # keys: piece, and number of lemmas that the task knows
+        self._tasks: TasksUnderWay[tuple[tuple[int, ...], int]] | None = (
+            None  # keys: pieces, and number of lemmas that the task knows
         )
         self._orders = Orders(search.best)
 
     def state(self) -> dict[str, Any]:
         """What a later process needs, besides the pieces, to go on; pieces under way count as not begun."""
-        under_way = [] if self._tasks is None else [number for number, _ in self._tasks.keys]
+        under_way = [] if self._tasks is None else [number for numbers, _ in self._tasks.keys for number in numbers]
         return {
             "target": self.target,
             "holes": self.holes,
@@ -150,12 +160,12 @@ class PiecePass:
         try:
             while self.todo or self._tasks:
                 crew = self.help.crew
-                if crew is None or (not self._tasks and self.search.visits < _at_least(ALONE_VISITS, crew)):
+                if crew is None or (not self._tasks and not self._can_help(crew)):
                     if not self._grow_here(stop, on_progress):
                         return False
                     continue
-                for (number, known), grown in self._handed_out(crew).answers():
-                    self._take(number, known, grown)
+                for (numbers, known), grown in self._handed_out(crew).answers():
+                    self._take(numbers, known, grown)
                 if on_progress is not None:
                     on_progress()
                 if stop():
@@ -163,6 +173,17 @@ class PiecePass:
             return True
         finally:
             self._recall()
+
+    def _can_help(self, crew: Crew) -> bool:
+        """Whether the workers are set up, which begins after ALONE_VISITS."""
+        search = self.search
+        if search.setting_up is None:
+            if search.visits < _at_least(ALONE_VISITS, crew):
+                return False
+            orders = Orders(search.best, self.help.seconds_left())
+            small = (Piece(Boxes.faces(search.work.M.shape[1]), NO_TREE), 1, search.lemmas.table, 1, orders)
+            search.setting_up = SettingUp(crew, search.work, grow_piece, [small] * crew.workers)
+        return search.setting_up.is_over
 
     def _budget(self) -> int:
         """Point visits of the next task."""
@@ -177,26 +198,51 @@ class PiecePass:
         orders = _Polled(self.search.best, stop, on_progress)
         lemmas = self.search.lemmas.table
         grown = grow_piece(self.search.work, self.pieces[number], self.target, lemmas, self._budget(), orders)
-        self._take(number, len(lemmas.bounds), grown)
+        self._take((number,), len(lemmas.bounds), [grown], by_caller=True)
         if on_progress is not None:
             on_progress()
         return not orders.stopped and not stop()
 
-    def _handed_out(self, crew: Crew) -> TasksUnderWay[tuple[int, int]]:
+    def _handed_out(self, crew: Crew) -> TasksUnderWay[tuple[tuple[int, ...], int]]:
         """The tasks under way, after giving more to the workers until none is idle or no piece is left."""
-        if self.search.shared is None:
-            self.search.shared = crew.share(self.search.work)
+        assert self.search.setting_up is not None, "_can_help() shares the work"
         if self._tasks is None:
-            self._tasks = TasksUnderWay(crew, self.search.shared)
+            self._tasks = TasksUnderWay(crew, self.search.setting_up.token)
         while self.todo and self._tasks.has_room:
-            number = heapq.heappop(self.todo)[1]
+            budget = self._budget()
+            numbers = self._bundle(crew, budget)
             lemmas = self.search.lemmas.table
             orders = self._orders if crew.sees_memory else Orders(self.search.best, self.help.seconds_left())
-            key = (number, len(lemmas.bounds))
-            self._tasks.submit(key, grow_piece, self.pieces[number], self.target, lemmas, self._budget(), orders)
+            pieces = [self.pieces[number] for number in numbers]
+            self._tasks.submit((numbers, len(lemmas.bounds)), grow_pieces, pieces, self.target, lemmas, budget, orders)
         return self._tasks
 
-    def _take(self, number: int, known: int, grown: Grown) -> None:
+    def _bundle(self, crew: Crew, budget: int) -> tuple[int, ...]:
+        """The pieces of the next task: the largest one, and further ones if all together should take less than BUNDLE_VISITS."""
+        at_most = 1 if crew.sees_memory else len(self.todo) // (BUNDLES_PER_WORKER * crew.workers)
+        numbers = [heapq.heappop(self.todo)[1]]
+        expected = self._expected(numbers[0], budget)
+        while len(numbers) < at_most:
+            expected += self._expected(self.todo[0][1], budget)
+            if expected > BUNDLE_VISITS:
+                break
+            numbers.append(heapq.heappop(self.todo)[1])
+        return tuple(numbers)
+
+    def _expected(self, number: int, budget: int) -> int:
+        """Visits that a piece may take; the whole budget if it has never been grown."""
+        return EXPECTED_GROWTH * self.pieces[number].visits or budget
+
+    def _take(self, numbers: tuple[int, ...], known: int, grown: Sequence[Grown], by_caller: bool = False) -> None:
+        """Take over what a task found out about its pieces."""
+        first = numbers[0]
+        cpu, visits = round(sum(each.cpu for each in grown), 4), sum(each.visits for each in grown)
+        self.search.log.append(TaskRecord(self.target, first, self._parents.get(first, -1), cpu, visits, by_caller))
+        for number, each in zip(numbers, grown, strict=True):
+            self._put(number, first, known, each)
+        self.search.keep()
+
+    def _put(self, number: int, task: int, known: int, grown: Grown) -> None:
         """Put the tree of a piece in its place, and the boxes that its task handed back among the pieces to do."""
         search, piece = self.search, self.pieces[number]
         if grown.W is not None:
@@ -206,9 +252,6 @@ class PiecePass:
         search.visits += grown.visits
         self.visits += grown.visits
         self.holes += grown.holes
-        search.log.append(
-            TaskRecord(self.target, number, self._parents.get(number, -1), round(grown.cpu, 4), grown.visits)
-        )
         old = iter(piece.children)
         children = [next(old) for _ in range(grown.n_handed)]
         left = 0.0
@@ -218,7 +261,7 @@ class PiecePass:
                 children += below
                 continue
             children.append(self._next)
-            self._parents[self._next] = number
+            self._parents[self._next] = task
             self.pieces[self._next] = Piece(rest.box, rest.tree, below, rest.share)
             heapq.heappush(self.todo, (-rest.share, self._next))
             self._next += 1
@@ -226,15 +269,15 @@ class PiecePass:
         self.done_share += piece.share - left
         tree = renumbered(grown, known, search.lemmas)
         self.pieces[number] = replace(piece, tree=tree, children=tuple(children), visits=grown.visits)
-        search.keep()
 
     def _recall(self) -> None:
         """Bring running tasks to an end: those that share memory return what they have, the others are given up and begun again later."""
         if not self._tasks:
             return
         self._orders.stopped = True
-        for number, _ in self._tasks.recall():
-            heapq.heappush(self.todo, (-self.pieces[number].share, number))
-        for (number, known), grown in self._tasks.answers():
-            self._take(number, known, grown)
+        for numbers, _ in self._tasks.recall():
+            for number in numbers:
+                heapq.heappush(self.todo, (-self.pieces[number].share, number))
+        for (numbers, known), grown in self._tasks.answers():
+            self._take(numbers, known, grown)
         self._orders = Orders(self.search.best)

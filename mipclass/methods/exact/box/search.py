@@ -21,7 +21,7 @@ import numpy as np
 
 from ....arrays import Array, Index, Positions
 from ....kernels.waiting import working_seconds
-from ....protocol.tasks import TaskRecord
+from ....protocol.tasks import SettingUp, TaskRecord
 from ...zero_one.scope import column_scales
 from ..rational import integer_matrix, rank, rounded_product
 from ..within_margin import inverse_within_margin
@@ -105,7 +105,7 @@ class BoxSearch:
         self.help = help
         self.pieces = self.proven_pieces = {} if help is None else first_pieces(self.r)
         self.log: list[TaskRecord] = []
-        self.shared: object = None
+        self.setting_up: SettingUp | None = None
         self.lower, self.nodes, self.visits = 0, 0, 0
         self.chunk = CHUNK
         self.best, self.best_W = self.total, self.M[:, 0].copy()

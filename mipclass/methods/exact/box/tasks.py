@@ -1,4 +1,4 @@
-"""One task of a box search: replay a piece of the tree and grow it towards a target, within a budget; what is left is handed back.
+"""One task of a box search: replay a piece of the tree, or a few, and grow it towards a target, within a budget; what is left is handed back.
 
 A task is a function of its arguments alone, so that any thread, process or machine can carry it out, twice if need be. When its budget
 is used up it finishes the deepest boxes and hands back the shallowest ones that it did not get to, the largest subtrees.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -148,8 +148,15 @@ def grow_piece(
     return _Growing(work, piece, target, known, orders, handing).run(budget)
 
 
+def grow_pieces(
+    work: BoxWork, pieces: Sequence[Piece], target: int, known: LemmaTable, budget: int, orders: Orders[int]
+) -> list[Grown]:
+    """Grow some pieces one after the other, each within the budget."""
+    return [grow_piece(work, piece, target, known, budget, orders) for piece in pieces]
+
+
 class _Growing:
-    """One task under way."""
+    """One piece under way."""
 
     def __init__(
         self, work: BoxWork, piece: Piece, target: int, known: LemmaTable, orders: Orders[int], handing: int

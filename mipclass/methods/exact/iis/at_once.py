@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....protocol.crew import Crew
-from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
+from ....protocol.tasks import Orders, SettingUp, TaskRecord, TasksUnderWay
 from .row_store import RowStore
-from .subtrees import NodeStart, NodeWork, Subtree, adopt, grow_subtree
+from .subtrees import NodeStart, NodeWork, Subtree, adopt, grow_subtree, set_up
 from .tree import CoverNode, IISSearch
 
-ALONE_NODES, ALONE_SECONDS = 4, 2.0
-"""The caller processes at least so many nodes for at least so many seconds by itself before it asks others: it takes time to set up processes."""
+ALONE_SECONDS = 1.0
+"""Seconds of a search after which its workers are set up; until they are ready the caller processes nodes by itself."""
 
 LEAST_SECONDS, MOST_SECONDS = 2.0, 20.0
 """Budgets of tasks in processor seconds: far above the time to hand out a task, and all that is lost with a worker."""
@@ -32,12 +32,18 @@ class NodesAtOnce:
 
     def __init__(self, search: IISSearch, crew: Crew, seconds_left: Callable[[], float]) -> None:
         self.search, self._seconds_left = search, seconds_left
-        self._tasks: TasksUnderWay[tuple[int, CoverNode]] = TasksUnderWay(crew, crew.share(NodeWork(search.data)))
+        self._setting_up = SettingUp(crew, NodeWork(search.data), set_up, [(k,) for k in range(crew.workers)])
+        self._tasks: TasksUnderWay[tuple[int, CoverNode]] = TasksUnderWay(crew, self._setting_up.token)
         self._supports = RowStore()  # the search's, as tasks are told them
         self._origin: dict[CoverNode, int] = {}  # node -> the task that brought it back
         self._seconds = 0.0
         self._number = 0
         self.log: list[TaskRecord] = []
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the workers are set up."""
+        return self._setting_up.is_over
 
     def advance(self, stop: Callable[[], object], on_progress: Callable[[], None] | None) -> None:
         """Until the bound meets the incumbent or `stop()`."""

@@ -133,6 +133,11 @@ def _worker_for(work: NodeWork, seed: int) -> _Worker:
     return worker
 
 
+def set_up(work: NodeWork, seed: int) -> None:
+    """Make a worker ready for its first task: import what that needs, and load the kernels."""
+    _worker_for(work, seed)
+
+
 def grow_subtree(work: NodeWork, start: NodeStart, budget: float, orders: Orders[int | None]) -> Subtree:
     """Process the node and those below it, lowest bound first, for about `budget` seconds of processor time, or until all are above the level of
     the start."""
