@@ -75,7 +75,10 @@ def _proven(form: ProofForm, run: Run, prover: IISProver, floor: Mapping[str, An
         run.report(objective=data.cost(prover.best), bound=data.cost(prover.lower), nodes=nodes + prover.nodes)
 
     def close_enough() -> bool:
-        return prover.best is not None and prover.best - prover.lower <= run.gap * prover.best and run.gap > 0
+        if prover.best is None or run.gap <= 0:
+            return False
+        missing = data.unit * (prover.best - prover.lower)
+        return missing <= Fraction(run.gap) * (data.constant + data.unit * prover.best)
 
     stop = stopper(run, lambda: nodes + prover.nodes, close_enough)
     tell()

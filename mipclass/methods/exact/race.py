@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from ...arrays import Array
@@ -163,7 +164,10 @@ class Race:
         """Whether the bound meets the incumbent, or the race's purpose is fulfilled."""
         if self.purpose is not None:
             return self.best - self.lower <= closed_within(self.best) or self.purpose.fulfilled(self)
-        return self.best - self.lower <= max(self.run.gap * self.best, closed_within(self.best))
+        unit, missing = self.data.proof_counts.unit, self.best - self.lower
+        # The gap is relative to the whole loss: what opposite labels of equal points cost any rule is part of it.
+        allowed = Fraction(self.run.gap) * (self.data.constant + unit * self.best)
+        return missing <= closed_within(self.best) or unit * missing <= allowed
 
     def _is_time_to_check(self) -> bool:
         """Whether what is left until the time limit is needed for the check of what is proven, or about to be."""
