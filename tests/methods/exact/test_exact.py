@@ -276,7 +276,7 @@ def test_the_gap_is_relative_to_the_whole_loss():
     """Equal points with opposite labels cost any rule something, which is part of the loss that the gap is about."""
     X, y = overlapping(60, 3)
     twins = np.random.default_rng(1).normal(size=(100, 3))
-    X, y = np.vstack([X, twins, twins]), np.concatenate([y, np.ones(100), -np.ones(100)])
+    X, y = np.vstack([X, twins, twins]), np.concatenate([y, np.full(100, min(y)), np.full(100, max(y))])
     result = mipclass.solve(models.zero_one(X, y), solver="iis", gap=0.1)
     assert result.status == "optimal"
     assert result.certified
