@@ -32,9 +32,10 @@ FAST = {"local_steps": 200}
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of one set, and pieces of a few boxes."""
     monkeypatch.setattr(at_once, "LEAST_WORK", 1)
-    monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
+    monkeypatch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
     wait_for_workers(monkeypatch)
-    monkeypatch.setattr(piece_pass, "LEAST_VISITS", 100)
+    for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
+        monkeypatch.setattr(piece_pass, least, 0.0)
 
 
 def clouds(seed: int, n: int = 50, d: int = 6) -> tuple[np.ndarray, np.ndarray]:

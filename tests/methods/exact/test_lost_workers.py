@@ -59,9 +59,10 @@ def clouds(kind: str) -> Any:
 def test_a_killed_worker_costs_what_it_was_at(client, kind, monkeypatch):
     problem, solver = clouds(kind), "box" if kind == "boxes" else "exact"
     alone = mipclass.solve(problem, solver)
-    monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
+    monkeypatch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
     wait_for_workers(monkeypatch)
-    monkeypatch.setattr(piece_pass, "LEAST_VISITS", 10_000)
+    for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
+        monkeypatch.setattr(piece_pass, least, 0.0)
     monkeypatch.setattr(at_once, "LEAST_WORK", 1)
     monkeypatch.setattr(tasks, "CHUNK", 1.0)
     monkeypatch.setattr(tree_pass, "ALONE_CHUNKS", 1)

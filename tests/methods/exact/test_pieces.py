@@ -30,9 +30,10 @@ from .workers import dask_cluster, kill_first_worker, wait_for_workers
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of a few boxes, from the first box on."""
-    monkeypatch.setattr(piece_pass, "ALONE_VISITS", 0)
+    monkeypatch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
     wait_for_workers(monkeypatch)
-    monkeypatch.setattr(piece_pass, "LEAST_VISITS", 100)
+    for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
+        monkeypatch.setattr(piece_pass, least, 0.0)
     monkeypatch.setattr(parts, "LEAST_VISITS", 3000)
 
 
@@ -239,8 +240,9 @@ def test_the_caller_works_by_itself_until_the_workers_are_set_up(small_tasks, mo
 def in_pieces() -> tuple[Any, np.ndarray, np.ndarray]:
     X, y = points(1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(piece_pass, "ALONE_VISITS", 0)
-        patch.setattr(piece_pass, "LEAST_VISITS", 100)
+        patch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
+        for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
+            patch.setattr(piece_pass, least, 0.0)
         result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2)
     return result.certificate.content, X, y
 

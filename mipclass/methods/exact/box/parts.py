@@ -15,9 +15,12 @@ from ....arrays import Index
 from ....protocol.tasks import Orders, TaskRecord, TasksUnderWay
 from .kernels.state import Boxes, BoxTree, LemmaTable
 from .lemmas import Lemmas
-from .piece_pass import LEAST_VISITS, MOST_VISITS, TASKS_PER_WORKER
+from .piece_pass import MOST_VISITS, TASKS_PER_WORKER
 from .pieces import PackedTree, Piece, Rest, as_inner
 from .tasks import BoxWork, Grown, grow_piece, renumbered
+
+LEAST_VISITS = 8_000_000
+"""Least budget of a task in point visits, 0.2 to 1.3 s: far above what it takes to hand out a task."""
 
 MOST_NEW_PARTS = 8
 """Parts that the rest of one part is divided into, at most: boxes are handed back while others are at work, so few are enough."""

@@ -25,14 +25,17 @@ from .tasks import BoxWork, Grown, grow_piece, grow_pieces, renumbered
 Stop = Callable[[], object]
 Progress = Callable[[], None]
 
-ALONE_VISITS = 10_000_000
-"""Point visits, about 0.5 s, that the caller makes by itself before it asks others: setting up processes takes longer."""
+ALONE_SECONDS = 0.5
+"""Processor seconds that the caller works by itself before it sets up processes, which takes longer."""
 
-LEAST_VISITS, MOST_VISITS = 8_000_000, 200_000_000
-"""Budgets of a piece in point visits: 0.2 to 0.4 s, far above what it takes to hand out a task, and about 10 s, all that is lost with a worker."""
+LEAST_SECONDS, LEAST_OF_THREADS = 0.25, 0.05
+"""Least budgets of a task: for workers that do not share memory, far above the time to hand it out, and for threads and the caller."""
 
-LEAST_OF_THREADS = 1_000_000
-"""The most that ALONE_VISITS and LEAST_VISITS may be where the workers are threads, which need no set-up: liver's six seconds begin with both cores."""
+MOST_VISITS = 200_000_000
+"""Largest budget of a piece in point visits: 5 to 30 s, all that is lost with a worker."""
+
+FIRST_RATE = 2e7
+"""Point visits per processor second, before any were counted: 6e6 (liver) to 4e7 (10,000 points) on a usual machine."""
 
 TASKS_PER_WORKER = 16
 """A budget is at most this fraction (one in so many) of a worker's work in this pass so far: the wait for the last task is bounded by it."""
@@ -40,8 +43,8 @@ TASKS_PER_WORKER = 16
 EXPECTED_GROWTH = 3
 """Visits that a piece is expected to take, as a multiple of those in the pass before, when small pieces become one task."""
 
-BUNDLE_VISITS = 24_000_000
-"""Visits that small pieces in one task are expected to take together, at most: about 0.6 s."""
+BUNDLE_SECONDS = 0.6
+"""Processor seconds that small pieces in one task are expected to take together, at most."""
 
 BUNDLES_PER_WORKER = 4
 """Small pieces become one task only as long as each worker gets at least so many more tasks from those that are left."""
@@ -64,6 +67,9 @@ class Host(Protocol):
     best: int
     nodes: int
     visits: int
+    cpu: float
+    """Processor seconds of all tasks."""
+
     log: list[TaskRecord]
     setting_up: SettingUp | None
     """The workers that have `work`, once they were asked for."""
@@ -75,11 +81,6 @@ class Host(Protocol):
     def keep(self) -> None:
         """Write the state to disk, if it is kept there and the last one is old."""
         ...
-
-
-def _at_least(visits: int, crew: Crew) -> int:
-    """A least number of visits, which is smaller for threads."""
-    return min(visits, LEAST_OF_THREADS) if crew.sees_memory else visits
 
 
 def first_pieces(r: int) -> dict[int, Piece]:
@@ -175,29 +176,35 @@ class PiecePass:
             self._recall()
 
     def _can_help(self, crew: Crew) -> bool:
-        """Whether the workers are set up, which begins after ALONE_VISITS."""
+        """Whether the workers are set up, which begins after ALONE_SECONDS."""
         search = self.search
         if search.setting_up is None:
-            if search.visits < _at_least(ALONE_VISITS, crew):
+            if search.cpu < (0.0 if crew.sees_memory else ALONE_SECONDS):
                 return False
             orders = Orders(search.best, self.help.seconds_left())
             small = (Piece(Boxes.faces(search.work.M.shape[1]), NO_TREE), 1, search.lemmas.table, 1, orders)
             search.setting_up = SettingUp(crew, search.work, grow_piece, [small] * crew.workers)
         return search.setting_up.is_over
 
-    def _budget(self) -> int:
-        """Point visits of the next task."""
+    def _visits_in(self, seconds: float) -> int:
+        """Point visits in so many processor seconds, by what was counted so far."""
+        search = self.search
+        return 1 + int(seconds * (search.visits / search.cpu if search.cpu > 0 else FIRST_RATE))
+
+    def _budget(self, least: float) -> int:
+        """Point visits of the next piece, worth at least so many seconds."""
         if self.help.crew is None:
             return MOST_VISITS
         share = self.visits // (self.help.crew.workers * TASKS_PER_WORKER)
-        return min(MOST_VISITS, max(_at_least(LEAST_VISITS, self.help.crew), share))
+        return min(MOST_VISITS, max(self._visits_in(least), share))
 
     def _grow_here(self, stop: Stop, on_progress: Progress | None) -> bool:
         """Grow the next piece in this thread; False when stopped."""
         number = heapq.heappop(self.todo)[1]
         orders = _Polled(self.search.best, stop, on_progress)
         lemmas = self.search.lemmas.table
-        grown = grow_piece(self.search.work, self.pieces[number], self.target, lemmas, self._budget(), orders)
+        budget = self._budget(LEAST_OF_THREADS)
+        grown = grow_piece(self.search.work, self.pieces[number], self.target, lemmas, budget, orders)
         self._take((number,), len(lemmas.bounds), [grown], by_caller=True)
         if on_progress is not None:
             on_progress()
@@ -209,7 +216,7 @@ class PiecePass:
         if self._tasks is None:
             self._tasks = TasksUnderWay(crew, self.search.setting_up.token)
         while self.todo and self._tasks.has_room:
-            budget = self._budget()
+            budget = self._budget(LEAST_OF_THREADS if crew.sees_memory else LEAST_SECONDS)
             numbers = self._bundle(crew, budget)
             lemmas = self.search.lemmas.table
             orders = self._orders if crew.sees_memory else Orders(self.search.best, self.help.seconds_left())
@@ -218,13 +225,13 @@ class PiecePass:
         return self._tasks
 
     def _bundle(self, crew: Crew, budget: int) -> tuple[int, ...]:
-        """The pieces of the next task: the largest one, and further ones if all together should take less than BUNDLE_VISITS."""
+        """The pieces of the next task: the largest one, and further ones if all together should take less than BUNDLE_SECONDS."""
         at_most = 1 if crew.sees_memory else len(self.todo) // (BUNDLES_PER_WORKER * crew.workers)
         numbers = [heapq.heappop(self.todo)[1]]
-        expected = self._expected(numbers[0], budget)
+        expected, most = self._expected(numbers[0], budget), self._visits_in(BUNDLE_SECONDS)
         while len(numbers) < at_most:
             expected += self._expected(self.todo[0][1], budget)
-            if expected > BUNDLE_VISITS:
+            if expected > most:
                 break
             numbers.append(heapq.heappop(self.todo)[1])
         return tuple(numbers)
@@ -250,6 +257,7 @@ class PiecePass:
         self._orders.lower(search.best)
         search.nodes += grown.nodes
         search.visits += grown.visits
+        search.cpu += grown.cpu
         self.visits += grown.visits
         self.holes += grown.holes
         old = iter(piece.children)

@@ -106,7 +106,7 @@ class BoxSearch:
         self.pieces = self.proven_pieces = {} if help is None else first_pieces(self.r)
         self.log: list[TaskRecord] = []
         self.setting_up: SettingUp | None = None
-        self.lower, self.nodes, self.visits = 0, 0, 0
+        self.lower, self.nodes, self.visits, self.cpu = 0, 0, 0, 0.0
         self.chunk = CHUNK
         self.best, self.best_W = self.total, self.M[:, 0].copy()
         if W is not None:
