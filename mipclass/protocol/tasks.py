@@ -47,7 +47,7 @@ class Orders(Generic[Best]):
 
 class TaskRecord(NamedTuple):
     """One task of a log: the stage it belongs to, before the end of which no task of the next one begins; its number; the task that left
-    it its work (-1: it was there when the stage began); its processor seconds; its effort, in the unit of the search; and whether the caller
+    it its work, or the first part of it (-1: it was there when the stage began); its processor seconds; its effort, in the unit of the search; and whether the caller
     carried it out itself."""
 
     stage: int
@@ -82,7 +82,9 @@ class SettingUp:
     @property
     def is_over(self) -> bool:
         """Whether a worker is ready, or was lost: the tasks that follow are then repeated elsewhere."""
-        return not self._tasks or any(task.done() for task in self._tasks)
+        if any(task.done() for task in self._tasks):
+            self._tasks = []  # a cluster repeats tasks that somebody still knows when it loses their answers
+        return not self._tasks
 
 
 @dataclass

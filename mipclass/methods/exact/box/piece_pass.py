@@ -123,6 +123,7 @@ class PiecePass:
         self._tasks: TasksUnderWay[tuple[tuple[int, ...], int]] | None = (
             None  # keys: pieces, and number of lemmas that the task knows
         )
+        self._new_pieces = self._new_visits = 0  # pieces that were grown for the first time, and their visits
         self._orders = Orders(search.best)
 
     def state(self) -> dict[str, Any]:
@@ -237,8 +238,9 @@ class PiecePass:
         return tuple(numbers)
 
     def _expected(self, number: int, budget: int) -> int:
-        """Visits that a piece may take; the whole budget if it has never been grown."""
-        return EXPECTED_GROWTH * self.pieces[number].visits or budget
+        """Visits that a piece may take: some multiple of those in the pass before, or the mean of other new pieces of this pass."""
+        known = EXPECTED_GROWTH * self.pieces[number].visits
+        return known or (self._new_visits // self._new_pieces if self._new_pieces else budget)
 
     def _take(self, numbers: tuple[int, ...], known: int, grown: Sequence[Grown], by_caller: bool = False) -> None:
         """Take over what a task found out about its pieces."""
@@ -260,6 +262,9 @@ class PiecePass:
         search.cpu += grown.cpu
         self.visits += grown.visits
         self.holes += grown.holes
+        if not piece.visits:
+            self._new_pieces += 1
+            self._new_visits += grown.visits
         old = iter(piece.children)
         children = [next(old) for _ in range(grown.n_handed)]
         left = 0.0
