@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
 from benchmarks.studies.outlier_path.printed import METHODS, PAPER, SPLITS
-from benchmarks.studies.outlier_path.settled import compared
+from benchmarks.studies.outlier_path.settled import IN_RANGE, compared
 from benchmarks.studies.outlier_path.svm_only import EXPERIMENTS, svm_error
 from mipclass import datasets, models, solve
 from mipclass.methods.robust_svm.cccp import concave_convex
@@ -44,8 +44,9 @@ Parts = tuple[Part, Part, Part]
 class Split:
     """One random split: training part as a model, and how to score validation and test points."""
 
-    def __init__(self, name: str, kernel: str, seed: int, offset: bool = True) -> None:
-        self.kernel, self.offset = kernel, offset
+    def __init__(self, name: str, kernel: str, seed: int, offset: bool = True, ranged: bool = False) -> None:
+        """ranged : columns go to [-1, 1], whatever the set."""
+        self.kernel, self.offset, self.ranged = kernel, offset, ranged or name in RANGED
         (self.X, self.y), self.held, self.test = self.parts(name, seed)
         self.rule = models.Kernel("rbf", offset=1.0 if offset else 0.0)
         linear = {"intercept": "penalised" if offset else False}
@@ -64,7 +65,7 @@ class Split:
         order = rng.permutation(len(y))
         first, second = int(0.4 * len(y)), int(0.7 * len(y))
         train, held, test = order[:first], order[first:second], order[second:]
-        if name in RANGED:
+        if self.ranged:
             low, high = X[train].min(axis=0), X[train].max(axis=0)
             X = 2 * (X - low) / np.where(high > low, high - low, 1.0) - 1
         elif name not in SPARSE:
@@ -142,9 +143,9 @@ class CpuRun(Run):
         return time.process_time() - self._cpu
 
 
-def test_errors(name: str, kernel: str, split: int) -> dict[str, Any]:
-    """The test error of each method at what its validation error chose, and what the whole choice cost."""
-    here = Split(name, kernel, split)
+def errors_on_split(name: str, kernel: str, split: int, ranged: bool = False) -> dict[str, Any]:
+    """The test error of each method at what its validation error chose, and what the whole choice cost; ranged: see `Split`."""
+    here = Split(name, kernel, split, ranged=ranged)
     choices = {method: Choice() for method in METHODS}
     seconds = dict.fromkeys(METHODS, 0.0)
     cut = 0
@@ -211,7 +212,10 @@ def cases(full: bool) -> Iterator[Case]:
     for name in PAPER if full else ("wdbc", "australian"):
         for split in range(SPLITS if full else 2):
             for kernel in ("linear", "rbf"):
-                yield Case("errors", test_errors, {"name": name, "kernel": kernel, "split": split})
+                yield Case("errors", errors_on_split, {"name": name, "kernel": kernel, "split": split})
+    for name, kernel in IN_RANGE if full else ():
+        for split in range(SPLITS):
+            yield Case("in range", errors_on_split, {"name": name, "kernel": kernel, "split": split, "ranged": True})
     for name, kernel, how in EXPERIMENTS if full else ():
         for split in range(SPLITS if kernel == "linear" else 4):
             yield Case("C-SVM only", svm_error, {"name": name, "kernel": kernel, "split": split, "how": how})

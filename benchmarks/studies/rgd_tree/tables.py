@@ -22,13 +22,11 @@ from mipclass.methods.outlier_svm.support_sets import widest_direction
 from mipclass.protocol.run import Run
 
 LARGE_SPLITS = 3  # of the robust SVMs on the four largest sets, where one split takes more than four minutes
-POOLED = (
-    "wdbc",
-    "australian",
-    "german_numer",
-    "svmguide1",
-    "spambase",
-)  # sets that are also run with both parts pooled
+SMALL = ("wdbc", "australian", "german_numer", "svmguide1", "spambase")
+"""Sets on which the robust SVMs are run on all splits."""
+
+POOLED = (*SMALL, "w5a", "a6a", "a7a")
+"""Sets that are also run with both parts pooled."""
 
 
 # -- Figure 4 a-c -----------------------------------------------------------------------------------------------------
@@ -101,7 +99,7 @@ def cases(full: bool) -> Iterator[Case]:
         if name in datasets.available():
             for split in range(10 if full else 2):
                 yield Case("table 1", benchmark, {"name": name, "split": split})
-                if name in POOLED or split < LARGE_SPLITS:
+                if name in SMALL or split < LARGE_SPLITS:
                     yield Case("robust", robust, {"name": name, "split": split})
                 if full:
                     yield Case("fresh", benchmark, {"name": name, "split": 100 + split})
