@@ -31,6 +31,9 @@ SAVE_SECONDS = 10.0
 SAVE_SHARE = 0.05
 """Fraction of the time that writing may take; states that take long to write become rarer."""
 
+MOST_SECONDS = 45.0
+"""Seconds between two states at most, however long one took to write: a process that is suspended in the middle of it counts the whole pause."""
+
 
 class CheckpointFolder:
     """A folder for the problem that `about` states; another problem's folder, or one with other files, is refused."""
@@ -112,7 +115,7 @@ class Pace:
         began = time.monotonic()
         yield
         now = time.monotonic()
-        self._next = now + max(SAVE_SECONDS, (now - began) / SAVE_SHARE)
+        self._next = now + max(SAVE_SECONDS, min(MOST_SECONDS, (now - began) / SAVE_SHARE))
 
 
 class Store:
