@@ -47,8 +47,8 @@ class Orders(Generic[Best]):
 
 class TaskRecord(NamedTuple):
     """One task of a log: the stage it belongs to, before the end of which no task of the next one begins; its number; the task that left
-    it its work, or the first part of it (-1: it was there when the stage began); its processor seconds; its effort, in the unit of the search; and whether the caller
-    carried it out itself."""
+    it its work, or the first part of it (-1: it was there when the stage began); its processor seconds; its effort, in the unit of the
+    search; and whether the caller carried it out itself."""
 
     stage: int
     number: int
