@@ -183,6 +183,8 @@ def report(results: Results) -> str:
         "Killed with SIGKILL and resumed: bound before and after; target and share of its pass before and after; CPU seconds between the two reports.",
         table(["data", "CPU s", "bound before", "after", "pass before", "after", "CPU s between"], kills),
     ]
+    # A cell may hold a remark about how it came about.
+    parts += [f"{c.case.parameters['name']}: {c.measured['note']}" for c in cells if "note" in c.measured]
     return "\n\n".join(parts)
 
 
