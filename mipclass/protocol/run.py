@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from ..arrays import Array
 from ..kernels.waiting import working_seconds
 from .checkpoint import CheckpointFolder
-from .crew import Crew, crew_for
+from .crew import Crew, ThreadCrew, crew_for
 from .result import Status, Trace, Values, relative_gap
 
 
@@ -76,6 +76,7 @@ class Run:
         self._meter: ProgressMeter | None = None
         self._outer: Run | None = None
         self._crews: dict[bool, Crew | None] = {}  # of threads, and of processes in their place
+        self._own_threads: ThreadCrew | None = None
         self.checkpoint: CheckpointFolder | None = None
         self.related: Related | None = None
         self.begin(self.solver, self.options)
@@ -184,6 +185,14 @@ class Run:
             [self.threads, *(crew.workers for crew in self._crews.values() if crew is not None and crew.is_here)]
         )
 
+    def own_threads(self) -> Crew | None:
+        """As many threads of the caller as `threads_here` says, for tasks while other workers are set up; None for a single one."""
+        if self._outer is not None:
+            return self._outer.own_threads()
+        if self._own_threads is None and self.threads_here() > 1:
+            self._own_threads = ThreadCrew(self.threads_here())
+        return self._own_threads
+
     def say(self, words: str) -> None:
         """Put words on the progress line, for as long as there is nothing to report."""
         if self._meter is not None:
@@ -193,10 +202,10 @@ class Run:
         """End the progress line and let the workers go."""
         if self._meter is not None:
             self._meter.close()
-        for crew in self._crews.values():
+        for crew in (*self._crews.values(), self._own_threads):
             if crew is not None:
                 crew.close()
-        self._crews = {}
+        self._crews, self._own_threads = {}, None
 
 
 class ProgressMeter:

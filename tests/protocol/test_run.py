@@ -143,7 +143,11 @@ def test_the_caller_may_use_the_cores_of_its_workers_on_this_machine():
         inner = run.inner()
         assert inner.crew() is run.crew()
         assert (run.threads_here(), inner.threads_here()) == (3, 3)
+        own = inner.own_threads()
+        assert own is run.own_threads()
+        assert (own.sees_memory, own.workers) == (True, 3)
         run.close()
+    assert Run().own_threads() is None
     several = Run(threads=2)
     threads, processes = several.crew(), several.crew(in_processes=True)
     assert (threads.sees_memory, processes.sees_memory, processes.workers) == (True, False, 2)

@@ -22,4 +22,7 @@ def open_checkpoint(form: ProofForm, run: Run) -> None:
 def help_of(run: Run) -> Help | None:
     """The workers and the folder of a run; None when the caller works alone and keeps nothing: a tree is then grown in one piece."""
     crew, checkpoint = run.crew(), run.checkpoint
-    return None if crew is None and checkpoint is None else Help(crew, run.seconds_left, checkpoint)
+    if crew is None and checkpoint is None:
+        return None
+    here = None if crew is None or crew.sees_memory else run.own_threads()
+    return Help(crew, run.seconds_left, checkpoint, here)

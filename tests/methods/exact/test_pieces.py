@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from concurrent.futures import wait
 from typing import Any
 
 import joblib
@@ -234,6 +235,23 @@ def test_the_caller_works_by_itself_until_the_workers_are_set_up(small_tasks, mo
     assert result.certified
     assert result.extra["tasks"]
     assert all(task.by_caller for task in result.extra["tasks"])
+
+
+@pytest.mark.parametrize("looks", [10**9, 12])
+def test_threads_of_the_caller_work_until_processes_are_set_up(small_tasks, monkeypatch, looks):
+    """After so many looks the processes are ready; what threads have begun comes back first, and nothing is proven twice or left out."""
+    seen = iter(range(10**9))
+    monkeypatch.setattr(
+        SettingUp, "is_over", property(lambda self: next(seen) >= looks and bool(wait(self._tasks) or True))
+    )
+    X, y = points(2)
+    alone = mipclass.solve(models.zero_one(X, y), "box")
+    with joblib.parallel_config("loky", n_jobs=2):
+        together = mipclass.solve(models.zero_one(X, y), "box")
+    by_caller = {task.by_caller for task in together.extra["tasks"]}
+    assert by_caller == ({True} if looks > 100 else {True, False})
+    assert together.certified
+    assert (together.objective, together.bound) == (alone.objective, alone.bound)
 
 
 @pytest.fixture(scope="module")

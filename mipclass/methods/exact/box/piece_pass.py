@@ -3,7 +3,8 @@
 Each piece is a task (`tasks`); workers that do not share memory, to which a message takes some milliseconds, get several small ones at a time.
 A task that has used up its budget hands boxes back, which become pieces and tasks of their own. Budgets grow with the work done so far in the
 pass, so that at its end no worker waits long for the last task of another. The largest pieces come first. Better rules reach running tasks at
-once if they share memory, other tasks when they start. While processes are being set up, the caller grows pieces by itself.
+once if they share memory, other tasks when they start. Until processes are set up, the caller grows pieces by itself, with as many threads as it
+may use.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ Progress = Callable[[], None]
 
 ALONE_SECONDS = 0.5
 """Processor seconds that the caller works by itself before it sets up processes, which takes longer."""
+
+PATIENCE = 6
+"""Several threads of the caller work for so many times ALONE_SECONDS each before processes are set up: these then gain nothing on the cores that the
+threads use already, and each takes a second or two of a core to import the package and to load kernels."""
 
 LEAST_SECONDS, LEAST_OF_THREADS = 0.25, 0.05
 """Least budgets of a task: for workers that do not share memory, far above the time to hand it out, and for threads and the caller."""
@@ -52,11 +57,13 @@ BUNDLES_PER_WORKER = 4
 
 @dataclass(frozen=True, eq=False)
 class Help:
-    """Who helps a search: workers, if there are any; how many seconds are left; where finished pieces are kept, if they are."""
+    """Who helps a search: workers, if there are any; how many seconds are left; where finished pieces are kept, if they are; and the threads
+    of the caller that work until processes are set up, if it may use more than one."""
 
     crew: Crew | None
     seconds_left: Callable[[], float]
     checkpoint: CheckpointFolder | None = None
+    here: Crew | None = None
 
 
 class Host(Protocol):
@@ -161,13 +168,14 @@ class PiecePass:
         """True when the pass is complete, though perhaps with holes; False when stopped."""
         try:
             while self.todo or self._tasks:
-                crew = self.help.crew
-                if crew is None or (not self._tasks and not self._can_help(crew)):
+                crew = self._helping()
+                if crew is None:
                     if not self._grow_here(stop, on_progress):
                         return False
                     continue
-                for (numbers, known), grown in self._handed_out(crew).answers():
-                    self._take(numbers, known, grown)
+                tasks = self._handed_out(crew)
+                for (numbers, known), grown in tasks.answers():
+                    self._take(numbers, known, grown, by_caller=tasks.crew is self.help.here)
                 if on_progress is not None:
                     on_progress()
                 if stop():
@@ -176,11 +184,19 @@ class PiecePass:
         finally:
             self._recall()
 
+    def _helping(self) -> Crew | None:
+        """The workers that get the next tasks: the run's once they are set up, until then threads of the caller; None: the caller's own thread."""
+        crew = self.help.crew
+        if crew is None or self._can_help(crew):
+            return crew
+        return self.help.here
+
     def _can_help(self, crew: Crew) -> bool:
-        """Whether the workers are set up, which begins after ALONE_SECONDS."""
-        search = self.search
+        """Whether the workers are set up, which begins after ALONE_SECONDS, or more with several threads here."""
+        search, here = self.search, self.help.here
         if search.setting_up is None:
-            if search.cpu < (0.0 if crew.sees_memory else ALONE_SECONDS):
+            alone = ALONE_SECONDS if here is None else ALONE_SECONDS * PATIENCE * here.workers
+            if search.cpu < (0.0 if crew.sees_memory else alone):
                 return False
             orders = Orders(search.best, self.help.seconds_left())
             small = (Piece(Boxes.faces(search.work.M.shape[1]), NO_TREE), 1, search.lemmas.table, 1, orders)
@@ -212,10 +228,11 @@ class PiecePass:
         return not orders.stopped and not stop()
 
     def _handed_out(self, crew: Crew) -> TasksUnderWay[tuple[tuple[int, ...], int]]:
-        """The tasks under way, after giving more to the workers until none is idle or no piece is left."""
-        assert self.search.setting_up is not None, "_can_help() shares the work"
-        if self._tasks is None:
-            self._tasks = TasksUnderWay(crew, self.search.setting_up.token)
+        """The tasks under way, after giving more to the workers until none is idle or no piece is left; other workers end their tasks first."""
+        if self._tasks and self._tasks.crew is not crew:
+            return self._tasks
+        if self._tasks is None or self._tasks.crew is not crew:
+            self._tasks = TasksUnderWay(crew, self._token(crew))
         while self.todo and self._tasks.has_room:
             budget = self._budget(LEAST_OF_THREADS if crew.sees_memory else LEAST_SECONDS)
             numbers = self._bundle(crew, budget)
@@ -224,6 +241,13 @@ class PiecePass:
             pieces = [self.pieces[number] for number in numbers]
             self._tasks.submit((numbers, len(lemmas.bounds)), grow_pieces, pieces, self.target, lemmas, budget, orders)
         return self._tasks
+
+    def _token(self, crew: Crew) -> Any:
+        """The crew's token of what the tasks share."""
+        if crew is self.help.here:
+            return crew.share(self.search.work)
+        assert self.search.setting_up is not None, "_can_help() shares the work"
+        return self.search.setting_up.token
 
     def _bundle(self, crew: Crew, budget: int) -> tuple[int, ...]:
         """The pieces of the next task: the largest one, and further ones if all together should take less than BUNDLE_SECONDS."""
@@ -292,5 +316,5 @@ class PiecePass:
             for number in numbers:
                 heapq.heappush(self.todo, (-self.pieces[number].share, number))
         for (numbers, known), grown in self._tasks.answers():
-            self._take(numbers, known, grown)
+            self._take(numbers, known, grown, by_caller=self._tasks.crew is self.help.here)
         self._orders = Orders(self.search.best)
