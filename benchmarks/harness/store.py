@@ -38,8 +38,8 @@ class CellStore:
             return None
         return Cell(case, repetition, stored["measured"], when=stored["when"], code=stored["code"])
 
-    def save(self, cell: Cell, versions: dict[str, str]) -> None:
-        """Store a finished cell with today's date, the source's fingerprint and the packages' versions."""
+    def save(self, cell: Cell, versions: dict[str, str], code: str) -> None:
+        """Store a finished cell with today's date, the source's fingerprint `code` and the packages' versions."""
         self._append(
             {
                 "key": cell.case.key(cell.repetition),
@@ -47,7 +47,7 @@ class CellStore:
                 "repetition": cell.repetition,
                 "measured": cell.measured,
                 "when": today(),
-                "code": fingerprint(),
+                "code": code,
                 "versions": versions,
             }
         )
@@ -94,12 +94,18 @@ def today() -> str:
 
 
 @cache
-def fingerprint() -> str:
-    """A short hash of the package's source as this process found it, so that old cells can be told from new ones."""
+def fingerprint(families: tuple[str, ...] = ()) -> str:
+    """A short hash of the package's source as this process found it, so that old cells can be told from new ones.
+
+    families : of methods that count; none: all. Families do not import each other, so that another one's source changes nothing in a cell.
+    """
     root = BENCHMARKS.parent
+    methods = root / "mipclass" / "methods"
     digest = hashlib.sha256()
     for path in sorted([*(root / "mipclass").rglob("*.py"), *(root / "models").rglob("*.py")]):
-        digest.update(path.read_bytes())
+        within = path.relative_to(methods).parts if path.is_relative_to(methods) else ()
+        if not families or len(within) < 2 or within[0] in families:
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:FINGERPRINT_LENGTH]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import joblib
 
+from . import store
 from .case import Case, Cell
 from .comparison import Cause, Comparison, Comparisons, settle
 from .measuring import run_cell
@@ -48,7 +49,8 @@ class Study:
     `cases(full)` yields the cases and `report(results)` writes the section's markdown. `compared(results)` gives the cells of the
     paper's tables beside ours, and the causes of those that are worse (see `comparison`). `name` is the key of the section and of
     the cache: renaming a study forgets both. `cache` names another file for the cells. A study that is `kept` has the cells of its full runs in the
-    repository, in benchmarks/cells/, because they take hours; others have theirs in a folder that is not.
+    repository, in benchmarks/cells/, because they take hours; others have theirs in a folder that is not. `families` of methods are those that its
+    cells run (none: all), so that a change of another family's source makes no cell old.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Study:
     warmup: Callable[[], Any] | None = None
     cache: Path | None = None
     kept: bool = False
+    families: tuple[str, ...] = ()
     results_file: Path = BENCHMARKS / "RESULTS.md"
     compared: Callable[[Results], tuple[Sequence[Comparison], Sequence[Cause]]] | None = None
     last: LastRun = field(default_factory=LastRun)
@@ -93,7 +96,7 @@ class Study:
         self.last.failures, self.last.section = tuple(results.errors()), section
         print(section)
         if self.compared is not None:
-            self.last.compared = settle(self.name, origin(results), *self.compared(results))
+            self.last.compared = settle(self.name, origin(results, self.families), *self.compared(results))
         if not given.no_write and not given.only and not given.without:
             absent = [name for name, number in versions(self.packages).items() if number == "absent"]
             self.last.written = replace_section(self.results_file, self.name, section, full=given.full, absent=absent)
@@ -143,7 +146,7 @@ class Study:
         for done, cell in enumerate(parallel(tasks), start=1):
             _tell(done, len(missing), cell)
             if cell.error is None:
-                self._store.save(cell, versions(self.packages))
+                self._store.save(cell, versions(self.packages), store.fingerprint(self.families))
                 self.last.computed += 1
             else:
                 failed.append(cell)
@@ -162,7 +165,7 @@ class Study:
         software = ", ".join(f"{name} {number}" for name, number in installed.items())
         return (
             f"<!-- begin {self.name} {size} -->\n## {self.title}\n\n{body}\n{left}{failures}\n"
-            f"{origin(results)}, {size}, {self.repeats} repetition(s), {self.threads} thread(s), {machine}; {software}.\n"
+            f"{origin(results, self.families)}, {size}, {self.repeats} repetition(s), {self.threads} thread(s), {machine}; {software}.\n"
             f"<!-- end {self.name} -->"
         )
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.harness import Case, Cell, Results, Study, measure, product, table
+from benchmarks.harness import Case, Cell, Results, Study, measure, product, store, table
 from benchmarks.harness.store import CellStore
 from tests.paths import ROOT
 
@@ -179,10 +179,27 @@ def test_a_run_within_a_time_writes_what_it_has_and_the_next_goes_on(tmp_path: P
 def test_cells_of_an_earlier_source_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = make(tmp_path)
     study.run(cases(False)[:2])
-    monkeypatch.setattr("benchmarks.harness.store.fingerprint", lambda: "another")
+    monkeypatch.setattr("benchmarks.harness.store.fingerprint", lambda families: "another")
     section = study.section(study.run(cases(False)), full=False)
     assert "(4 of 8 cells with an earlier state of the source)" in section
     assert len(study.run(cases(False)).cells) == 8
+
+
+def test_a_change_of_another_family_of_methods_makes_no_cell_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    methods = tmp_path / "mipclass" / "methods"
+    for file in ("base.py", "exact/box.py", "tau_fpl/newton.py"):
+        (methods / file).parent.mkdir(parents=True, exist_ok=True)
+        (methods / file).write_text(file)
+    monkeypatch.setattr(store, "BENCHMARKS", tmp_path / "benchmarks")
+    fingerprint = store.fingerprint.__wrapped__
+    before = [fingerprint(families) for families in ((), ("exact",), ("tau_fpl",))]
+    (methods / "exact" / "box.py").write_text("changed")
+    after = [fingerprint(families) for families in ((), ("exact",), ("tau_fpl",))]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
+    (methods / "base.py").write_text("changed")
+    assert fingerprint(("tau_fpl",)) != after[2]
 
 
 def test_peak_memory_is_the_growth_of_the_call() -> None:

@@ -306,6 +306,7 @@ study = Study(
     warmup=warmup,
     compared=compared,
     kept=True,
+    families=("robust_svm",),
 )
 
 if __name__ == "__main__":

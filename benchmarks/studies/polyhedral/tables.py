@@ -199,6 +199,7 @@ study = Study(
     report,
     compared=compared,
     kept=True,
+    families=("polyhedral",),
 )
 
 if __name__ == "__main__":

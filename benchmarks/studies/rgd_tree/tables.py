@@ -235,7 +235,15 @@ def report_approximation(results: Results) -> str:
     )
 
 
-study = Study("rgd_tables", "RGD-tree: the paper's experiments", cases, report, compared=compared, kept=True)
+study = Study(
+    "rgd_tables",
+    "RGD-tree: the paper's experiments",
+    cases,
+    report,
+    compared=compared,
+    kept=True,
+    families=("outlier_svm", "robust_svm"),
+)
 
 if __name__ == "__main__":
     raise SystemExit(study.main())

@@ -437,7 +437,15 @@ def report(results: Results) -> str:
     )
 
 
-study = Study("tau_fpl_tables", "tau-FPL: Tables 2 and 3", cases, report, compared=compared, kept=True)
+study = Study(
+    "tau_fpl_tables",
+    "tau-FPL: Tables 2 and 3",
+    cases,
+    report,
+    compared=compared,
+    kept=True,
+    families=("tau_fpl",),
+)
 
 if __name__ == "__main__":
     study.main()

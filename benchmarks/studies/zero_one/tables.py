@@ -327,7 +327,14 @@ def warmup() -> None:
 
 
 study = Study(
-    "zero_one_tables", "0-1 loss: the paper's tables", cases, report, warmup=warmup, compared=compared, kept=True
+    "zero_one_tables",
+    "0-1 loss: the paper's tables",
+    cases,
+    report,
+    warmup=warmup,
+    compared=compared,
+    kept=True,
+    families=("zero_one",),
 )
 
 if __name__ == "__main__":
