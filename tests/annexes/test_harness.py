@@ -76,15 +76,15 @@ def test_peers_alternate_and_cached_cells_are_not_run_again(tmp_path: Path) -> N
 def test_runs_share_a_file_of_cells_and_pass_over_an_unfinished_line(tmp_path: Path) -> None:
     file, (first, second) = tmp_path / "cells.jsonl", [Case("it", dict, {"n": n}) for n in range(2)]
     one, other = CellStore(file), CellStore(file)
-    one.save(Cell(first, 0, {"value": 1}), {})
+    one.save(Cell(first, 0, {"value": 1}), {}, "abc")
     assert other.load(first, 0) is not None
     with file.open("a") as killed:
         killed.write('{"key": "abc", "meas')
-    other.save(Cell(second, 0, {"value": 2}), {})
+    other.save(Cell(second, 0, {"value": 2}), {}, "abc")
     assert [one.load(case, 0).measured["value"] for case in (first, second)] == [1, 2]
     other.forget(first, 0)
     assert one.load(first, 0) is None
-    one.save(Cell(first, 0, {"value": 3}), {})
+    one.save(Cell(first, 0, {"value": 3}), {}, "abc")
     assert CellStore(file).load(first, 0).measured == {"value": 3}
 
 
