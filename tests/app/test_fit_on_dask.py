@@ -10,15 +10,12 @@ import pytest
 
 from mipclass.methods.exact.box import piece_pass
 from tests.app.conftest import Call
-from tests.methods.exact.workers import wait_for_workers
+from tests.methods.exact.workers import small_pieces
 
 
 def test_fit_runs_its_tasks_on_the_workers(mipclass: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed", reason="pip install 'mipclass[dask]'")
-    monkeypatch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
-    wait_for_workers(monkeypatch)
-    for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
-        monkeypatch.setattr(piece_pass, least, 0.0)
+    small_pieces(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = np.where(X[:, 0] + 2.0 * rng.normal(size=120) > 0, "high", "low")

@@ -23,7 +23,7 @@ from tests.breadth import mostly_slow
 from tests.methods.exact.test_few import least_with_few
 from tests.truth.zero_one import KINDS, tiny_instance
 
-from .workers import dask_cluster, kill_first_worker, wait_for_workers
+from .workers import dask_cluster, kill_first_worker, small_pieces
 
 FAST = {"local_steps": 200}
 
@@ -32,10 +32,7 @@ FAST = {"local_steps": 200}
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of one set, and pieces of a few boxes."""
     monkeypatch.setattr(at_once, "LEAST_WORK", 1)
-    monkeypatch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
-    wait_for_workers(monkeypatch)
-    for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
-        monkeypatch.setattr(piece_pass, least, 0.0)
+    small_pieces(monkeypatch)
 
 
 def clouds(seed: int, n: int = 50, d: int = 6) -> tuple[np.ndarray, np.ndarray]:

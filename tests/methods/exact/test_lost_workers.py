@@ -20,7 +20,7 @@ from mipclass.methods.exact.whole import tasks, tree_pass
 from mipclass.protocol.crew import DaskCrew
 from mipclass.protocol.tasks import without_answer
 
-from .workers import wait_for_workers
+from .workers import small_pieces
 
 KILLED_AT = 3
 """The task with whose submission a worker is killed."""
@@ -59,10 +59,7 @@ def clouds(kind: str) -> Any:
 def test_a_killed_worker_costs_what_it_was_at(client, kind, monkeypatch):
     problem, solver = clouds(kind), "box" if kind == "boxes" else "exact"
     alone = mipclass.solve(problem, solver)
-    monkeypatch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
-    wait_for_workers(monkeypatch)
-    for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
-        monkeypatch.setattr(piece_pass, least, 0.0)
+    small_pieces(monkeypatch)
     monkeypatch.setattr(at_once, "LEAST_WORK", 1)
     monkeypatch.setattr(tasks, "CHUNK", 1.0)
     monkeypatch.setattr(tree_pass, "ALONE_CHUNKS", 1)

@@ -25,16 +25,13 @@ from mipclass.protocol.tasks import SettingUp
 from tests.breadth import mostly_slow
 from tests.truth.zero_one import least_loss
 
-from .workers import dask_cluster, kill_first_worker, wait_for_workers
+from .workers import dask_cluster, kill_first_worker, small_pieces
 
 
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks of a few boxes, from the first box on."""
-    monkeypatch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
-    wait_for_workers(monkeypatch)
-    for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
-        monkeypatch.setattr(piece_pass, least, 0.0)
+    small_pieces(monkeypatch)
     monkeypatch.setattr(parts, "LEAST_VISITS", 3000)
 
 
@@ -254,13 +251,23 @@ def test_threads_of_the_caller_work_until_processes_are_set_up(small_tasks, monk
     assert (together.objective, together.bound) == (alone.objective, alone.bound)
 
 
+@pytest.mark.parametrize(("to_come", "by_caller"), [(None, {False}), (100.0, {False}), (1.0, {True})])
+def test_processes_are_set_up_for_proofs_that_go_on_for_long(small_tasks, monkeypatch, to_come, by_caller):
+    """Tasks after the processes were asked for are theirs; for the last second of a proof nobody asks."""
+    monkeypatch.setattr(piece_pass, "WORTH_SECONDS", 5.0)
+    monkeypatch.setattr(BoxSearch, "seconds_to_come", lambda self: to_come)
+    X, y = points(2)
+    with joblib.parallel_config("loky", n_jobs=2):
+        result = mipclass.solve(models.zero_one(X, y), "box")
+    assert {task.by_caller for task in result.extra["tasks"]} == by_caller
+    assert result.certified
+
+
 @pytest.fixture(scope="module")
 def in_pieces() -> tuple[Any, np.ndarray, np.ndarray]:
     X, y = points(1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(piece_pass, "ALONE_SECONDS", 0.0)
-        for least in ("LEAST_SECONDS", "LEAST_OF_THREADS"):
-            patch.setattr(piece_pass, least, 0.0)
+        small_pieces(patch)
         result = mipclass.solve(models.zero_one(X, y), solver="box", threads=2)
     return result.certificate.content, X, y
 

@@ -12,6 +12,7 @@ from typing import Any
 import joblib
 import pytest
 
+from mipclass.methods.exact.box import piece_pass
 from mipclass.protocol.crew import LokyCrew
 from mipclass.protocol.tasks import SettingUp, without_answer
 
@@ -45,6 +46,13 @@ def kill_first_worker(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def wait_for_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on a caller does nothing by itself while its workers are being set up, so that even tiny problems have tasks for them."""
     monkeypatch.setattr(SettingUp, "is_over", property(lambda self: bool(wait(self._tasks))))
+
+
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on workers get pieces of a few boxes, from the first box of a proof to the last."""
+    for seconds in ("ALONE_SECONDS", "WORTH_SECONDS", "LEAST_SECONDS", "LEAST_OF_THREADS"):
+        monkeypatch.setattr(piece_pass, seconds, 0.0)
+    wait_for_workers(monkeypatch)
 
 
 def _kill(shared: object) -> None:

@@ -33,6 +33,9 @@ PATIENCE = 6
 """Several threads of the caller work for so many times ALONE_SECONDS each before processes are set up: these then gain nothing on the cores that the
 threads use already, and each takes a second or two of a core to import the package and to load kernels."""
 
+WORTH_SECONDS = 5.0
+"""Processes are set up only for a proof that is expected to take at least so many more seconds without them, if that can be told yet."""
+
 LEAST_SECONDS, LEAST_OF_THREADS = 0.25, 0.05
 """Least budgets of a task: for workers that do not share memory, far above the time to hand it out, and for threads and the caller."""
 
@@ -87,6 +90,10 @@ class Host(Protocol):
 
     def keep(self) -> None:
         """Write the state to disk, if it is kept there and the last one is old."""
+        ...
+
+    def seconds_to_come(self) -> float | None:
+        """Seconds that the proof may still take with those who are at work now; None when it cannot be told yet."""
         ...
 
 
@@ -192,16 +199,23 @@ class PiecePass:
         return self.help.here
 
     def _can_help(self, crew: Crew) -> bool:
-        """Whether the workers are set up, which begins after ALONE_SECONDS, or more with several threads here."""
-        search, here = self.search, self.help.here
+        """Whether the workers are set up, which begins once they are worth it."""
+        search = self.search
         if search.setting_up is None:
-            alone = ALONE_SECONDS if here is None else ALONE_SECONDS * PATIENCE * here.workers
-            if search.cpu < (0.0 if crew.sees_memory else alone):
+            if not crew.sees_memory and not self._are_processes_worth_it():
                 return False
             orders = Orders(search.best, self.help.seconds_left())
             small = (Piece(Boxes.faces(search.work.M.shape[1]), NO_TREE), 1, search.lemmas.table, 1, orders)
             search.setting_up = SettingUp(crew, search.work, grow_piece, [small] * crew.workers)
         return search.setting_up.is_over
+
+    def _are_processes_worth_it(self) -> bool:
+        """Not before ALONE_SECONDS, or more with several threads here, nor for the last WORTH_SECONDS of a proof."""
+        here = self.help.here
+        if self.search.cpu < (ALONE_SECONDS if here is None else ALONE_SECONDS * PATIENCE * here.workers):
+            return False
+        to_come = self.search.seconds_to_come()
+        return to_come is None or to_come >= WORTH_SECONDS
 
     def _visits_in(self, seconds: float) -> int:
         """Point visits in so many processor seconds, by what was counted so far."""

@@ -220,14 +220,24 @@ class BoxSearch:
 
     def outlook(self) -> dict[str, Any]:
         """The target of the present pass, the share of it that is done, boxes per second, and the seconds that may be left."""
-        current = self._pass
-        if current is None:
+        if self._pass is None:
             return {}
-        seconds = working_seconds() - self._began
-        rate = self.nodes / seconds if seconds > 0 else 0.0
-        told = {"target": float(current.target), "share": round(current.share, 4), "nodes_per_second": round(rate, 1)}
+        target, share, rate = self._pass.target, self._pass.share, self._nodes_per_second()
+        told = {"target": float(target), "share": round(share, 4), "nodes_per_second": round(rate, 1)}
+        left = self.seconds_to_come()
+        return told if left is None else {**told, "seconds_left": round(left, 1)}
+
+    def seconds_to_come(self) -> float | None:
+        """Seconds that the search may still take with those who are at work now; None when it cannot be told yet."""
+        current, rate = self._pass, self._nodes_per_second()
+        if current is None or rate == 0:
+            return None
         left = nodes_to_come(self._history, self.best, current.target, current.share)
-        return told if left is None or rate == 0 else {**told, "seconds_left": round(left / rate, 1)}
+        return None if left is None else left / rate
+
+    def _nodes_per_second(self) -> float:
+        seconds = working_seconds() - self._began
+        return self.nodes / seconds if seconds > 0 else 0.0
 
     def _begun(self, target: int) -> _Pass | PiecePass:
         """The pass towards a target."""
