@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.studies.outlier_path.splits import COSTS, Choice, Split
 from mipclass import datasets
+from mipclass.methods.robust_svm.outlier_path import follow_path
+from mipclass.protocol.run import Run
 
-COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 EXPERIMENTS = (
     ("spambase", "linear", "no offset"),
     ("a6a", "linear", "stratified"),

@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.peers.newton_svm import fit_svm
-from benchmarks.studies.outlier_path import tables as outlier_path_tables
+from benchmarks.studies.outlier_path.splits import COSTS, PARAMETERS, Choice, CpuRun, Parts, Split
+from benchmarks.studies.outlier_path.tables import CCCP_SECONDS
 from mipclass import datasets, models, solve
 from mipclass.errors import MipclassWarning
 from mipclass.methods.robust_svm.cccp import concave_convex
@@ -226,10 +227,10 @@ def pooled(name: str, split: int) -> dict[str, float]:
     }
 
 
-class SameSplit(outlier_path_tables.Split):
+class SameSplit(Split):
     """The same parts and flips for the robust SVMs of Suzumura et al.; dense columns are standardised."""
 
-    def parts(self, name: str, seed: int) -> outlier_path_tables.Parts:
+    def parts(self, name: str, seed: int) -> Parts:
         """Training, validation and test part as in `benchmark`."""
         X, y = datasets.load(name)
         found = datasets.split_with_flips(X, y, random_state=seed)
@@ -242,17 +243,17 @@ class SameSplit(outlier_path_tables.Split):
 def robust(name: str, split: int) -> dict[str, Any]:
     """CCCP with five candidates and the outlier path with all of its breakpoints, in theta and in s; chosen alike."""
     here = SameSplit(name, "linear", split)
-    choices = {"CCCP": outlier_path_tables.Choice(), "OP": outlier_path_tables.Choice()}
+    choices = {"CCCP": Choice(), "OP": Choice()}
     cut = 0
-    for C in outlier_path_tables.COSTS:
+    for C in COSTS:
         problem = here.problem(C)
         svm: np.ndarray | None = None
-        for parameter in outlier_path_tables.PARAMETERS:
+        for parameter in PARAMETERS:
             path, status = follow_path(problem, Run.quiet(), parameter, start=svm)
             assert status is None, f"{name} C={C} {parameter}: {status}"
             svm = path.alpha(0)
             choices["OP"].offer(here.path_errors(path), path.alpha)
-            run = outlier_path_tables.CpuRun(time_limit=outlier_path_tables.CCCP_SECONDS)
+            run = CpuRun(time_limit=CCCP_SECONDS)
             found, early = concave_convex(problem, run, parameter, candidates=5, tolerance=1e-3, start=svm)
             alphas = np.array([candidate.alpha for candidate in found])
             choices["CCCP"].offer(here.held_errors(alphas), alphas.__getitem__)
