@@ -22,7 +22,7 @@ from .steps import Steps
 
 SHIFTS = 100.0  # a level counts as near within so many times the random shifts of the levels, if these have grown
 EVENTS_PER_JUMP = 4  # changes of state that a batch along theta may make, per jump
-FIRST_LISTED = 200  # points of the first list that legs make
+FIRST_LISTED = 200  # inactive points of the first list that legs make
 ROUNDED = 1.0 - 1e-9  # share of the radius that is used: the way of w is a sum of many steps
 
 
@@ -92,8 +92,7 @@ class BallBatch(Batch):
         super().__init__(full.restrict(self.names))
         part = self.part
         part.ball.radius[0] = np.inf if self.is_whole else ROUNDED * radius
-        listed = min(FIRST_LISTED, len(self.names) - 1)
-        part.ball.look[0] = np.partition(slack[self.names], listed)[listed] if listed > 0 else np.inf
+        part.ball.look[0] = _first_look(slack[self.names])
         self.jumps, self.budget = jumps, EVENTS_PER_JUMP * jumps
         self.objectives: list[Array] = []
         self._objective = self.surroundings.objective(part) if np.isfinite(part.s) else np.nan
@@ -144,6 +143,15 @@ class BallBatch(Batch):
         if not last.steps:
             return None
         return Steps.joined(self.runs[: last.runs]).named(self.names), np.concatenate(self.objectives[: last.runs])
+
+
+def _first_look(slack: Array) -> float:
+    """The radius of the first list of a leg, which has FIRST_LISTED inactive points; infinite, for no list, where there are fewer.
+
+    Active points, whose slack is -1, are on every list and do not count: with more of them than FIRST_LISTED they would make the radius -1.
+    """
+    inactive = slack[slack >= 0.0]
+    return float(np.partition(inactive, FIRST_LISTED)[FIRST_LISTED]) if len(inactive) > FIRST_LISTED else np.inf
 
 
 def _rise(full: OutlierState, rises: int) -> float:

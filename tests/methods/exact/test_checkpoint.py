@@ -105,9 +105,7 @@ def test_a_killed_process_loses_only_what_was_under_way(tmp_path, threads):
     kept = checkpoint.Store(state.parent).read_json("state")
     whole = mipclass.solve(models.zero_one(X, y), solver="box", options={"checkpoint": tmp_path / "another"})
     events: list[Any] = []
-    again = mipclass.solve(
-        models.zero_one(X, y), solver="box", callback=events.append, options={"checkpoint": folder}
-    )
+    again = mipclass.solve(models.zero_one(X, y), solver="box", callback=events.append, options={"checkpoint": folder})
     assert again.status is Status.OPTIMAL
     assert again.certified
     assert again.bound == whole.bound

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mipclass import models, solve
-from mipclass.methods.robust_svm import ball_sets
+from mipclass.methods.robust_svm import ball, ball_sets
 from mipclass.methods.robust_svm.errors_along import errors_along
 from mipclass.methods.robust_svm.kernels import nearness
 from tests.truth.outlier_path import gram_of, noisy, ramp_objective, worst_condition
@@ -44,6 +44,21 @@ def test_breakpoints_found_in_small_balls_hold_for_all_points(parameter, n, d, C
         alpha, theta, s = path.alpha(k), path.theta[k], path.s[k]
         assert worst_condition(K, path.y, alpha, path.C, theta, s, path.outliers(k)) <= 1e-8
         assert path.objective[k] == pytest.approx(ramp_objective(K, path.y, alpha, path.C, theta, s), rel=1e-9)
+
+
+@pytest.mark.parametrize("parameter", ["theta", "s"])
+def test_paths_with_many_active_points_miss_no_level(parameter):
+    """More points are active than the first list of a leg has inactive ones, so that no radius may come from active points."""
+    X, y = noisy(700, 230, 0)
+    model = models.robust_svm(X, y, 1.0, intercept="penalised")
+    result = solve(model, "outlier-path", options={"path": parameter})
+    assert (result.status, result.claim) == ("optimal", "local")
+    path, K = result.extra["path"], gram_of(model, X)
+    active = [int(((path.alpha(k) > 0.0) & (path.alpha(k) < path.C)).sum()) for k in range(len(path))]
+    assert max(active) > ball.FIRST_LISTED
+    for k in range(0, len(path), 20):
+        alpha, theta, s = path.alpha(k), path.theta[k], path.s[k]
+        assert worst_condition(K, path.y, alpha, path.C, theta, s, path.outliers(k)) <= 1e-8
 
 
 def test_a_large_path_costs_little_per_breakpoint():
