@@ -17,6 +17,8 @@ from mipclass.protocol.run import Run
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 SPARSE = ("w5a", "a6a", "a7a")
 RANGED = ("musk2",)
+FLIPPED, FEWER = 0.15, 0.10
+"""Share of the labels that the paper flips, and that of an experiment."""
 PARAMETERS: tuple[Parameter, ...] = ("theta", "s")
 
 Part = tuple[np.ndarray, np.ndarray]
@@ -26,9 +28,11 @@ Parts = tuple[Part, Part, Part]
 class Split:
     """One random split: training part as a model, and how to score validation and test points."""
 
-    def __init__(self, name: str, kernel: str, seed: int, offset: bool = True, ranged: bool = False) -> None:
-        """ranged : columns go to [-1, 1], whatever the set."""
-        self.kernel, self.offset, self.ranged = kernel, offset, ranged or name in RANGED
+    def __init__(
+        self, name: str, kernel: str, seed: int, offset: bool = True, ranged: bool = False, flipped: float = FLIPPED
+    ) -> None:
+        """ranged : columns go to [-1, 1], whatever the set.     flipped : share of the labels of training and validation that are flipped."""
+        self.kernel, self.offset, self.ranged, self.flipped = kernel, offset, ranged or name in RANGED, flipped
         (self.X, self.y), self.held, self.test = self.parts(name, seed)
         self.rule = models.Kernel("rbf", offset=1.0 if offset else 0.0)
         linear = {"intercept": "penalised" if offset else False}
@@ -53,7 +57,7 @@ class Split:
         elif name not in SPARSE:
             spread = X[train].std(axis=0)
             X = (X - X[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        noisy = datasets.flip_labels(y[order[:second]], 0.15, random_state=rng)
+        noisy = datasets.flip_labels(y[order[:second]], self.flipped, random_state=rng)
         return (X[train], noisy[:first]), (X[held], noisy[first:]), (X[test], y[test])
 
     def problem(self, C: float) -> RobustForm:

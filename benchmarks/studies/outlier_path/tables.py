@@ -20,8 +20,8 @@ import numpy as np
 
 from benchmarks.harness import Case, Results, Study, table
 from benchmarks.studies.outlier_path.printed import METHODS, PAPER, SPLITS
-from benchmarks.studies.outlier_path.settled import IN_RANGE, compared
-from benchmarks.studies.outlier_path.splits import COSTS, PARAMETERS, Choice, CpuRun, Split, form_of
+from benchmarks.studies.outlier_path.settled import AGAIN, compared
+from benchmarks.studies.outlier_path.splits import COSTS, FLIPPED, PARAMETERS, Choice, CpuRun, Split, form_of
 from benchmarks.studies.outlier_path.svm_only import EXPERIMENTS, svm_error
 from mipclass import datasets, models, solve
 from mipclass.methods.robust_svm.cccp import concave_convex
@@ -32,9 +32,11 @@ FIGURE_SECONDS = 120.0  # of CPU time for one line of Figure 5; a run that needs
 CCCP_SECONDS = 6.0  # for one C and one parameter: coordinate descent at C = 100 takes minutes on the larger sets
 
 
-def errors_on_split(name: str, kernel: str, split: int, ranged: bool = False) -> dict[str, Any]:
-    """The test error of each method at what its validation error chose, and what the whole choice cost; ranged: see `Split`."""
-    here = Split(name, kernel, split, ranged=ranged)
+def errors_on_split(
+    name: str, kernel: str, split: int, ranged: bool = False, flipped: float = FLIPPED
+) -> dict[str, Any]:
+    """The test error of each method at what its validation error chose, and what the whole choice cost; ranged, flipped: see `Split`."""
+    here = Split(name, kernel, split, ranged=ranged, flipped=flipped)
     choices = {method: Choice() for method in METHODS}
     seconds = dict.fromkeys(METHODS, 0.0)
     cut = 0
@@ -102,11 +104,11 @@ def cases(full: bool) -> Iterator[Case]:
         for split in range(SPLITS if full else 2):
             for kernel in ("linear", "rbf"):
                 yield Case("errors", errors_on_split, {"name": name, "kernel": kernel, "split": split})
-    for name, kernel in IN_RANGE if full else ():
+    for label, name, kernel, setting in AGAIN if full else ():
         for split in range(SPLITS):
-            yield Case("in range", errors_on_split, {"name": name, "kernel": kernel, "split": split, "ranged": True})
+            yield Case(label, errors_on_split, {"name": name, "kernel": kernel, "split": split, **setting})
     for name, kernel, how in EXPERIMENTS if full else ():
-        for split in range(SPLITS if kernel == "linear" else 4):
+        for split in range(SPLITS):
             yield Case("C-SVM only", svm_error, {"name": name, "kernel": kernel, "split": split, "how": how})
     for seed in range(10 if full else 4):
         yield Case("gap", gap_to_optimum, {"n": 24 if full else 16, "seed": seed})
