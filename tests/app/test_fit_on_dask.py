@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipclass.methods.exact.box import piece_pass
 from tests.app.conftest import Call
 from tests.methods.exact.workers import small_pieces
 

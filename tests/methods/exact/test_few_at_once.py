@@ -11,7 +11,6 @@ import pytest
 
 import mipclass
 from mipclass import models
-from mipclass.methods.exact.box import piece_pass
 from mipclass.methods.exact.few import at_once, support
 from mipclass.methods.exact.few.reach import Reach
 from mipclass.methods.exact.few.support import Target, prove_support

@@ -14,7 +14,6 @@ import pytest
 import mipclass
 from benchmarks.studies.zero_one.parallel_proofs import tasks_begun
 from mipclass import models
-from mipclass.methods.exact.box import piece_pass
 from mipclass.methods.exact.few import at_once
 from mipclass.methods.exact.whole import tasks, tree_pass
 from mipclass.protocol.crew import DaskCrew
