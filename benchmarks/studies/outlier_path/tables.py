@@ -21,7 +21,16 @@ import numpy as np
 from benchmarks.harness import Case, Results, Study, table
 from benchmarks.studies.outlier_path.printed import METHODS, PAPER, SPLITS
 from benchmarks.studies.outlier_path.settled import AGAIN, compared
-from benchmarks.studies.outlier_path.splits import COSTS, FLIPPED, PARAMETERS, Choice, CpuRun, Split, form_of
+from benchmarks.studies.outlier_path.splits import (
+    CCCP_SECONDS,
+    COSTS,
+    FLIPPED,
+    PARAMETERS,
+    Choice,
+    CpuRun,
+    Split,
+    form_of,
+)
 from benchmarks.studies.outlier_path.svm_only import EXPERIMENTS, svm_error
 from mipclass import datasets, models, solve
 from mipclass.methods.robust_svm.cccp import concave_convex
@@ -29,7 +38,6 @@ from mipclass.methods.robust_svm.outlier_path import follow_path
 from mipclass.protocol.run import Run
 
 FIGURE_SECONDS = 120.0  # of CPU time for one line of Figure 5; a run that needs more is shown as inf
-CCCP_SECONDS = 6.0  # for one C and one parameter: coordinate descent at C = 100 takes minutes on the larger sets
 
 
 def errors_on_split(

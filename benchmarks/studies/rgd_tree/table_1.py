@@ -17,8 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.peers.newton_svm import fit_svm
-from benchmarks.studies.outlier_path.splits import COSTS, PARAMETERS, Choice, CpuRun, Parts, Split
-from benchmarks.studies.outlier_path.tables import CCCP_SECONDS
+from benchmarks.studies.outlier_path.splits import CCCP_SECONDS, COSTS, PARAMETERS, Choice, CpuRun, Parts, Split
 from mipclass import datasets, models, solve
 from mipclass.errors import MipclassWarning
 from mipclass.methods.robust_svm.cccp import concave_convex

@@ -29,11 +29,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from benchmarks.harness import Case, Results, Study, table
+from benchmarks.harness import Case, Study
 from benchmarks.peers.newton_svm import fit_svm
 from benchmarks.peers.partial_auc import fit_partial_auc
-from benchmarks.studies.tau_fpl.printed import PAPER_CLASSIFICATION, PAPER_RANKING
-from benchmarks.studies.tau_fpl.settled import RANKED, TAUS, VARIANTS, compared
+from benchmarks.studies.tau_fpl.report import report
+from benchmarks.studies.tau_fpl.settled import TAUS, VARIANTS, compared
 from mipclass import datasets
 from mipclass.analysis.thresholds import clear_of_rounding, rank_threshold
 from mipclass.estimators.splits import row_hashes, split
@@ -348,93 +348,6 @@ def cases(full: bool) -> Iterator[Case]:
         for seed in range(seeds):
             for label in labels:
                 yield Case(label, holdout, {"name": name, "seed": seed, "variant": label})
-
-
-# -- report ---------------------------------------------------------------------------------------------------------------
-
-
-def _mean(results: Results, key: str, place: int | None = None) -> float | None:
-    values = results.all(key)
-    if not values:
-        return None
-    return float(np.mean([value if place is None else value[place] for value in values]))
-
-
-def _with_paper(ours: float | None, paper: float | None) -> str:
-    shown = "-" if ours is None else f"{ours:.3f}"
-    return f"{shown} [{'no figure' if paper is None else f'{paper:.3f}'}]"
-
-
-def names_of(results: Results) -> list[str]:
-    """The sets of the tables that were run, without their variants."""
-    return [name for name in TAUS if results.where(name=name).cells]
-
-
-def ranking_table(results: Results) -> str:
-    """Table 2, the paper's figures in brackets."""
-    header = ["data", "tau", "CS-SVM", "TopPush", "SVM-pAUC-tight", "tau-Rank", "2tau-Rank"]
-    rows = []
-    for name in names_of(results):
-        here = results.where(name=name)
-        for column, tau in enumerate(TAUS[name]):
-            paper = PAPER_RANKING.get(name, [(None,) * 5] * len(TAUS[name]))[column]
-            ours = [_mean(here.where(v), f"rank {tau}") for v in RANKED.values()]
-            rows.append([name, tau, *map(_with_paper, ours, paper)])
-    return table(header, rows)
-
-
-def classification_table(results: Results) -> str:
-    """Table 3, the paper's figures in brackets."""
-    order = [("BS-SVM", "class"), ("CS-LR", "class"), ("CS-SVM", "class"), ("CS-SVM", "oob"), ("tau-FPL", "class"), ("2tau-FPL", "class")]  # fmt: skip
-    header = ["data", "tau", "BS-SVM", "CS-LR", "CS-SVM", "CS-SVM-OOB", "tau-FPL", "2tau-FPL"]
-    rows = []
-    for name in names_of(results):
-        for tau in TAUS[name]:
-            paper = PAPER_CLASSIFICATION.get((name, tau))
-            row: list[Any] = [name, tau]
-            for column, (variant, key) in enumerate(order):
-                cells = results.where(variant, name=name)
-                fpr, tpr, score = (_mean(cells, f"{key} {tau}", place) for place in range(3))
-                if fpr is None or tpr is None or score is None:
-                    row.append(None)
-                    continue
-                of_means = max(fpr, tau) / tau - tpr
-                text = f"({fpr:.3f}, {tpr:.3f}), {score:.3f} / {of_means:.3f}"
-                if paper is not None:
-                    text += " [({:.3f}, {:.3f}), {:.3f}]".format(*paper[column])
-                row.append(text)
-            rows.append(row)
-    return table(header, rows)
-
-
-def excess_line(results: Results) -> str:
-    """How often the out-of-bootstrap threshold lets the test rate exceed tau."""
-    parts = []
-    for variant in ("tau-FPL", "2tau-FPL"):
-        over = [value[0] > float(key.split()[1]) for c in results.where(variant).cells for key, value in c.measured.items() if key.startswith("class ")]  # fmt: skip
-        if over:
-            parts.append(f"{variant} {np.mean(over):.0%} of {len(over)}")
-    return "Test rate above tau with the out-of-bootstrap threshold: " + ", ".join(parts) + "."
-
-
-def report(results: Results) -> str:
-    """The section's markdown."""
-    counts = ", ".join(
-        f"{name} {len({c.case.parameters['seed'] for c in results.where(name=name).cells})}"
-        for name in names_of(results)
-    )
-    return "\n\n".join(
-        [
-            f"Means over hold-outs ({counts}); the paper's figures in brackets. Where its preparation of the data is not "
-            "stated the figures need not agree; the order of the methods should.",
-            "Table 2, ranking: positives above the ceil(tau n)-th largest negative of the test part. SVM-pAUC-tight "
-            "(benchmarks/peers/partial_auc.py) is run on heart only, as in the paper.",
-            ranking_table(results),
-            "Table 3, classification: (fpr, tpr), mean NP-score / NP-score of the means.",
-            classification_table(results),
-            excess_line(results),
-        ]
-    )
 
 
 study = Study(
