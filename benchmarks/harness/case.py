@@ -15,11 +15,15 @@ KEY_LENGTH = 20
 
 @dataclass(frozen=True)
 class Case:
-    """`function(**parameters)`, shown as `label` among the cases that share its parameters."""
+    """`function(**parameters)`, shown as `label` among the cases that share its parameters.
+
+    families : of methods that the function runs; None: those of the study (see `Study.families`).
+    """
 
     label: str
     function: Callable[..., Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    families: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.label}({', '.join(f'{k}={v}' for k, v in self.parameters.items())})"

@@ -29,11 +29,10 @@ def versions(further: Iterable[str] = ()) -> dict[str, str]:
 
 
 def origin(results: Results, families: tuple[str, ...] = ()) -> str:
-    """When the cells were measured, and how many of them before the source was changed last; families: see `store.fingerprint`."""
+    """When the cells were measured, and how many of them before the source was changed last; families of the study: see `store.fingerprint`."""
     done = [cell for cell in results.cells if cell.error is None]
     dates = sorted({cell.when for cell in done}) or [store.today()]
-    now = store.fingerprint(families)
-    old = sum(cell.code != now for cell in done)
+    old = sum(cell.code != store.fingerprint_of(cell.case, families) for cell in done)
     remark = f" ({old} of {len(done)} cells with an earlier state of the source)" if old else ""
     return " to ".join([dates[0], dates[-1]][: len(dates)]) + remark
 

@@ -109,6 +109,11 @@ def fingerprint(families: tuple[str, ...] = ()) -> str:
     return digest.hexdigest()[:FINGERPRINT_LENGTH]
 
 
+def fingerprint_of(case: Case, families: tuple[str, ...]) -> str:
+    """The fingerprint of what the case runs: its own families of methods, or those of its study."""
+    return fingerprint(families if case.families is None else case.families)
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write the file under another name and rename it, so that a killed run leaves no half-written file."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,7 @@ class Study:
     paper's tables beside ours, and the causes of those that are worse (see `comparison`). `name` is the key of the section and of
     the cache: renaming a study forgets both. `cache` names another file for the cells. A study that is `kept` has the cells of its full runs in the
     repository, in benchmarks/cells/, because they take hours; others have theirs in a folder that is not. `families` of methods are those that its
-    cells run (none: all), so that a change of another family's source makes no cell old.
+    cells run (none: all), so that a change of another family's source makes no cell old; a case may name its own.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Study:
         for done, cell in enumerate(parallel(tasks), start=1):
             _tell(done, len(missing), cell)
             if cell.error is None:
-                self._store.save(cell, versions(self.packages), store.fingerprint(self.families))
+                self._store.save(cell, versions(self.packages), store.fingerprint_of(cell.case, self.families))
                 self.last.computed += 1
             else:
                 failed.append(cell)
