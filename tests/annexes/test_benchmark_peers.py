@@ -9,6 +9,11 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.peers.newton_svm import fit_svm
 from benchmarks.peers.partial_auc import fit_partial_auc
+from benchmarks.studies.tau_fpl import algorithm_1
+from mipclass.methods.tau_fpl.gap import primal_value
+from mipclass.methods.tau_fpl.ranking import RankingData
+from mipclass.methods.tau_fpl.smoothed_primal import train
+from mipclass.protocol.run import Run
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -42,3 +47,20 @@ def test_partial_auc_is_minimised(tau: float) -> None:
 
     best = min(objective(w) for w in np.linspace(-20, 20, 8001))
     assert objective(float(fit_partial_auc(X, y, tau, R)[0])) == pytest.approx(best, rel=2e-3)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_algorithm_1_ends_at_the_optimum_for_a_small_epsilon_only(form, monkeypatch) -> None:
+    rng = np.random.default_rng(1)
+    y = np.repeat([1.0, -1.0], [40, 160])
+    X = form(rng.normal(size=(200, 5)) + 0.5 * (y > 0)[:, None])
+    data = RankingData.build(X, y, None, 4.0, 0.1)
+    best = train(data, Run.quiet(), 1e-6, 2000).objective
+
+    def excess(epsilon: float) -> float:
+        monkeypatch.setattr(algorithm_1, "EPSILON", epsilon)
+        w = algorithm_1.stopped_early(data, [0.1], 0)[0.1]
+        return primal_value(data, w, X @ w) / best - 1.0
+
+    assert excess(1e-10) < 1e-3
+    assert excess(0.3) > 0.1
