@@ -8,6 +8,7 @@ from sklearn.svm import LinearSVC
 
 from mipclass import models, solve
 from mipclass.methods.robust_svm.cccp import concave_convex
+from mipclass.methods.robust_svm.kernels.dual_coordinate import MultiplierBounds, kernel_descent
 from mipclass.protocol.run import Run
 from tests.truth.outlier_path import form_of, noisy, ramp_objective
 
@@ -77,3 +78,22 @@ def test_it_may_start_at_a_known_svm(kernel):
     found, _ = concave_convex(robust, Run.quiet(), "s", tolerance=1e-9)
     again, _ = concave_convex(robust, Run.quiet(), "s", tolerance=1e-9, start=found[0].alpha)
     assert [c.objective for c in again] == pytest.approx([c.objective for c in found], rel=1e-8)
+
+
+@pytest.mark.parametrize("C", [0.5, 1.0, 4.0])
+def test_descent_on_a_kernel_matrix_stops_at_its_tolerance(C):
+    """With C Q_ii = 1 first steps end a hair below the bound; those multipliers once kept the descent going to full accuracy."""
+    X, y = noisy(300, 3, 4, flip=0.2)
+    Q = y[:, None] * models.Kernel("rbf").gram(X, X) * y
+    Q[np.diag_indices(300)] += 1e-11
+    box = MultiplierBounds(np.zeros(300), np.full(300, C))
+    used = []
+    for tolerance in (1e-1, 1e-3, 1e-8):
+        a, m = np.zeros(300), np.zeros(300)
+        used.append(kernel_descent(Q, box, a, m, np.diagonal(Q).copy(), tolerance, 10**6))
+        gradient = 1.0 - Q @ a
+        blocked = ((a == 0.0) & (gradient < 0.0)) | ((a == C) & (gradient > 0.0))
+        assert np.abs(gradient[~blocked]).max() <= 1.001 * tolerance
+        assert a.min() >= 0.0
+        assert a.max() <= C
+    assert used[0] < 0.8 * used[1] < 0.64 * used[2]

@@ -16,6 +16,10 @@ from ....numeric.cholesky_update import REORDER
 from ....numeric.random import State, below
 
 NO_GRADIENT = 1e-14  # a projected gradient up to this size (the margins it is compared with are about 1) is rounding
+# A step of kernel_descent that ends near to the bound ahead ends at the bound: so near that the gradient there is at most this share of the tolerance.
+# A multiplier a hair below its bound (C = 1, Q_ii = 1 + ridge) would have room for the least of all gains and still count with its whole gradient, so
+# that the descent would go on to full accuracy.
+AT_BOUND = 0.1
 
 
 class MultiplierBounds(NamedTuple):
@@ -141,8 +145,12 @@ def kernel_descent(
         if violation <= tolerance or best < 0:
             return step
         g = 1.0 - m[best]
-        full = a[best] + g / diagonal[best] if diagonal[best] > 0.0 else np.sign(g) * np.inf
-        new = min(max(full, lower[best]), upper[best])
+        ahead = upper[best] if g > 0.0 else lower[best]
+        new = ahead
+        if diagonal[best] > 0.0:
+            full, near = a[best] + g / diagonal[best], AT_BOUND * tolerance / diagonal[best]
+            if (ahead - full) * np.sign(g) > near:
+                new = full
         change = new - a[best]
         a[best] = new
         row = Q[best]

@@ -19,7 +19,7 @@ from ....arrays import Array, Index, Positions
 from ....numeric.cholesky_update import append
 from .active_set import DEPENDENT, PIVOT, ActiveSet, append_points, append_row, leave
 from .few_rows import are_few, join_few, leave_few
-from .rows import NOT_COMPRESSED, Compressed, compressed, square_part
+from .rows import NOT_COMPRESSED, Compressed, compressed, square_part, sums_along
 
 # Ridge of a Gram matrix relative to Q_ii: it keeps every Q_AA factorable and is far below the accuracy that is claimed.
 # Smooth kernels need it, because their spectrum decays to rounding; dependent rows of a linear rule stay out of A instead.
@@ -49,9 +49,12 @@ class PathChanges(NamedTuple):
 def coefficients_along(changes: PathChanges) -> tuple[Index, Array]:
     """The points whose multipliers change, and (steps, points) how much they have changed in all at each breakpoint."""
     rest, outlier = changes.rest, changes.outlier
-    used = np.unique(np.concatenate([rest.indices, outlier.indices])).astype(np.int64)
-    turned = np.cumsum(outlier[:, used].toarray(), axis=0)
-    return used, np.cumsum(rest[:, used].toarray(), axis=0) + changes.theta * turned
+    listed = np.zeros(rest.shape[1], dtype=bool)
+    listed[rest.indices] = listed[outlier.indices] = True
+    used = np.flatnonzero(listed)
+    place = np.cumsum(listed) - 1
+    moved, turned = (sums_along(part.indptr, part.indices, part.data, place, len(used)) for part in (rest, outlier))
+    return used, moved + changes.theta * turned
 
 
 def ridge_of(diagonal: Array, ridge: float) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ....arrays import Array, Index
+from ....arrays import Array, Index, Positions
 from ....kernels.decorator import njit
 from ....numeric.cholesky_update import REORDER
 from .compiled import inner_kernel
@@ -120,4 +120,17 @@ def square_part(Q: Array, names: Index) -> Array:
         row, to = Q[names[r]], out[r]
         for c in range(w):
             to[c] = row[names[c]]
+    return out
+
+
+@njit(cache=True)
+def sums_along(start: Positions, column: Positions, value: Array, place: Index, columns: int) -> Array:
+    """(rows, columns) sums of the first 1, 2, ... rows of a compressed matrix, whose column j becomes place[j]."""
+    rows = start.shape[0] - 1
+    out = np.zeros((rows, columns))
+    for r in range(rows):
+        if r:
+            out[r] = out[r - 1]
+        for e in range(start[r], start[r + 1]):
+            out[r, place[column[e]]] += value[e]
     return out
