@@ -202,6 +202,21 @@ def test_a_change_of_another_family_of_methods_makes_no_cell_old(
     assert fingerprint(("tau_fpl",)) != after[2]
 
 
+def test_a_case_ages_with_the_families_that_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = make(tmp_path)
+    own = Case("own", ours, {"n": 1}, families=("exact",))
+    monkeypatch.setattr("benchmarks.harness.store.fingerprint", lambda families: f"first {families}")
+    study.run([*cases(False), own])
+    monkeypatch.setattr(
+        "benchmarks.harness.store.fingerprint",
+        lambda families: "changed" if families == ("exact",) else f"first {families}",
+    )
+    results = study.run([*cases(False), own])
+    assert f"(2 of {len(results.cells)} cells with an earlier state of the source)" in study.section(
+        results, full=False
+    )
+
+
 def test_peak_memory_is_the_growth_of_the_call() -> None:
     hold = np.ones(4_000_000)  # 32 MB that were there before
 

@@ -26,7 +26,9 @@ from .steps import Steps
 
 SMALLEST = 256  # points of a working set besides those that its size adds; fewer cost more than they save
 FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 4, 64  # jumps that a batch may make
-NEXT_OUT = 3  # inliers nearest to the cut-off in a working set, per jump of a batch: about two points change sides in a jump
+NEXT_OUT = (
+    3  # inliers nearest to the cut-off in a working set, per jump of a batch: about two points change sides in a jump
+)
 EVENTS_PER_JUMP = 4  # changes of state that a batch along theta may make, per jump
 WIDER, NARROWER = 1.25, 0.97  # factors of the slack after a batch most of whose breakpoints, or none, had to be dropped
 LARGEST_SLACK = 1e6  # factor of the working set's size, beyond which it contains all points anyhow
