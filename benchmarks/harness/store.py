@@ -6,6 +6,7 @@ a killed run has left unfinished is passed over.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -98,6 +99,7 @@ def fingerprint(families: tuple[str, ...] = ()) -> str:
     """A short hash of the package's source as this process found it, so that old cells can be told from new ones.
 
     families : of methods that count; none: all. Families do not import each other, so that another one's source changes nothing in a cell.
+    Comments, docstrings and layout do not count, nor does the version of Python.
     """
     root = BENCHMARKS.parent
     methods = root / "mipclass" / "methods"
@@ -105,8 +107,23 @@ def fingerprint(families: tuple[str, ...] = ()) -> str:
     for path in sorted([*(root / "mipclass").rglob("*.py"), *(root / "models").rglob("*.py")]):
         within = path.relative_to(methods).parts if path.is_relative_to(methods) else ()
         if not families or len(within) < 2 or within[0] in families:
-            digest.update(path.read_bytes())
+            digest.update(repr(meaning(ast.parse(path.read_bytes()))).encode())
     return digest.hexdigest()[:FINGERPRINT_LENGTH]
+
+
+def meaning(node: Any) -> Any:
+    """A syntax tree as nested tuples: without positions, texts that stand alone (docstrings) and empty fields, in which versions of Python differ."""
+    if isinstance(node, list):
+        return tuple(meaning(entry) for entry in node if not _is_text(entry))
+    if not isinstance(node, ast.AST):
+        return node
+    fields = [(name, meaning(value)) for name, value in ast.iter_fields(node) if value not in (None, [])]
+    return type(node).__name__, *fields
+
+
+def _is_text(node: Any) -> bool:
+    """Whether a statement is nothing but a text."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def fingerprint_of(case: Case, families: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
@@ -200,6 +201,15 @@ def test_a_change_of_another_family_of_methods_makes_no_cell_old(
     assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
     (methods / "base.py").write_text("changed")
     assert fingerprint(("tau_fpl",)) != after[2]
+
+
+def test_only_what_the_source_means_makes_cells_old() -> None:
+    source = 'LIMIT = 3\n"""Most of them."""\n\n\ndef f(x):\n    """Twice x."""\n    return 2 * x\n'
+    same = '"""A module."""\nLIMIT = (\n    3  # at most\n)\ndef f(x):\n    return 2*x'
+    meant = store.meaning(ast.parse(source))
+    assert meant == store.meaning(ast.parse(same))
+    for other in (source.replace("3", "4"), source.replace("2 * x", "x * 2"), source.replace("return", "yield")):
+        assert meant != store.meaning(ast.parse(other))
 
 
 def test_a_case_ages_with_the_families_that_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
