@@ -54,6 +54,11 @@ class Comparison:
             return "within error"
         return "worse" if self.cause else "open"
 
+    @property
+    def is_met(self) -> bool:
+        """Whether the printed figure is reached up to TOLERATED standard errors."""
+        return self.verdict in ("better", "within error")
+
 
 @dataclass(frozen=True)
 class Cause:

@@ -60,7 +60,7 @@ def each_met(results: Results, how: str, name: str, kernel: str) -> list[Cause]:
         Cause(
             SETTINGS[how],
             f"{name}, {kernel}, {cell.column}: {cell.ours:.3f} {WORDS[how]} (printed {cell.paper:.3f}).",
-            cell.verdict in ("better", "within error"),
+            cell.is_met,
             cell.table,
             (name,),
             (cell.column,),
@@ -86,7 +86,7 @@ def setting(results: Results, name: str, kernel: str, how: str) -> Cause | None:
     return Cause(
         SETTINGS[how],
         f"{name}, {kernel}: the C-SVM {WORDS[how]} has {fmean(ours):.3f} over {len(ours)} splits (printed {mean:.3f}).",
-        cell.verdict in ("better", "within error"),
+        cell.is_met,
         TABLES[kernel],
         (name,),
     )

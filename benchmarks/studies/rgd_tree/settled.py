@@ -54,11 +54,6 @@ def beside(results: Results, name: str, paper: float, label: str, column: str) -
     return compare_means(("Table 1", name, "RGD"), paper, ours, printed_runs=PRINTED_SPLITS) if ours else None
 
 
-def is_met(cell: Comparison) -> bool:
-    """Whether the printed error is reached up to two standard errors."""
-    return cell.verdict in ("better", "within error")
-
-
 def more_training_data(results: Results, name: str, paper: float) -> Cause | None:
     """The validation part as further training data, which the paper does not rule out."""
     cell = beside(results, name, paper, "pooled", "RGD committee")
@@ -66,7 +61,7 @@ def more_training_data(results: Results, name: str, paper: float) -> Cause | Non
         return None
     sentence = "The training part alone is too small for the printed error: with the validation part as further training data it is met."
     evidence = f"{name}: trained on both parts, {cell.ours:.1f} (printed {paper:g})."
-    return Cause(sentence, evidence, is_met(cell), "Table 1", (name,))
+    return Cause(sentence, evidence, cell.is_met, "Table 1", (name,))
 
 
 def chosen_on_test(results: Results, name: str, paper: float) -> Cause | None:
@@ -82,7 +77,7 @@ def chosen_on_test(results: Results, name: str, paper: float) -> Cause | None:
         f"{name}: the best candidate on the test part has {cell.ours:.1f} (printed {paper:g}); an SVM trained on the true labels of the same training "
         f"part, chosen on the validation part, has {fmean(errors(results, name, 'fresh', 'clean labels')):.1f}."
     )
-    return Cause(sentence, evidence, is_met(cell), "Table 1", (name,))
+    return Cause(sentence, evidence, cell.is_met, "Table 1", (name,))
 
 
 def best_split(results: Results, name: str, paper: float) -> Cause | None:
@@ -96,7 +91,7 @@ def best_split(results: Results, name: str, paper: float) -> Cause | None:
         "the best single split, with a choice on the test part. The paper states neither the number of splits nor a deviation."
     )
     evidence = f"{name}: smallest error of a split, chosen on the test part, {least:.1f} (printed {paper:g}); mean with the true labels {clean.ours:.1f}."
-    return Cause(sentence, evidence, least <= paper and not is_met(clean), "Table 1", (name,))
+    return Cause(sentence, evidence, least <= paper and not clean.is_met, "Table 1", (name,))
 
 
 def true_labels(results: Results, name: str, paper: float) -> Cause | None:
@@ -109,4 +104,4 @@ def true_labels(results: Results, name: str, paper: float) -> Cause | None:
         "of which 15 % are flipped does."
     )
     evidence = f"{name}: trained on the true labels, {cell.ours:.1f} (printed {paper:g})."
-    return Cause(sentence, evidence, is_met(cell), "Table 1", (name,))
+    return Cause(sentence, evidence, cell.is_met, "Table 1", (name,))

@@ -131,7 +131,7 @@ def by_variant(results: Results, name: str) -> list[Cause]:
         Cause(
             SENTENCES[suffix],
             f"{cell.row}, {cell.column}: {cell.ours:.3f}{WORDS[suffix]} (printed {cell.paper:.3f}){rates_beside(results, cell, suffix)}.",
-            cell.verdict in ("better", "within error"),
+            cell.is_met,
             cell.table,
             (cell.row,),
             (cell.column,),
@@ -159,7 +159,7 @@ def by_ties(results: Results) -> list[Cause]:
             "Criterion (3) as printed counts a positive that ties with the negative as right; ours counts it as an error, because a threshold "
             "cannot part them. On w8a 8 % of the negatives are equal (empty) rows.",
             f"{cell.row}, {cell.column}: {cell.ours:.3f} with ties counted as right (printed {cell.paper:.3f}).",
-            cell.verdict in ("better", "within error"),
+            cell.is_met,
             cell.table,
             (cell.row,),
             (cell.column,),
