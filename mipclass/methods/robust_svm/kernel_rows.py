@@ -115,7 +115,7 @@ class KernelRows:
         return MOSTLY_RIDGE
 
     def restrict(self, names: Index) -> SignedGram:
-        """The stored matrix of the points `names` alone, which are in ascending order."""
+        """The stored matrix of the points `names` alone."""
         Q = self.part_of(names)
         places = np.arange(len(names))
         Q[places, places] += self.ridge[names]
@@ -168,7 +168,7 @@ class KernelRows:
         for part in _blocks(len(used), len(m)):
             margins += coefficients[:, part] @ self.cache.rows(used[part])
         if changes.moved.any():
-            margins += changes.moved * self.drive(changes.far, changes.weights)
+            margins += changes.moved * changes.pull
         return np.asarray(margins)
 
     @property

@@ -9,10 +9,11 @@ larger set. So every breakpoint that is kept satisfies the conditions for all po
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from ...arrays import Array, Index
+from ...arrays import Array, Index, Positions
 from .batches import Batch
 from .jumps import ROOM
 from .kernel_rows import KernelRows
@@ -25,7 +26,7 @@ from .state import NO_POINTS, OutlierState
 from .steps import Steps
 
 SMALLEST = 256  # points of a working set besides those that its size adds; fewer cost more than they save
-FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 4, 64  # jumps that a batch may make
+FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 12, 64  # jumps that a batch may make
 NEXT_OUT = (
     3  # inliers nearest to the cut-off in a working set, per jump of a batch: about two points change sides in a jump
 )
@@ -35,10 +36,15 @@ LARGEST_SLACK = 1e6  # factor of the working set's size, beyond which it contain
 MOST_BY_ROWS = (
     0.2  # share of the points besides the active ones in a working set of a kernel whose matrix is not stored
 )
+NO_PULL = np.zeros(1)  # for batches along s
 WHOLE = 0.4  # a working set of more than this share of the points gains nothing: all are taken
 # Multiplications between two questions whether to stop. A jump takes this many times k^2 with k active points, for changes of the
 # factor and solves, and this many times k n.
-CALL_COST, CHANGES_A_JUMP, PRODUCTS_A_JUMP = 200_000_000, 50, 5
+CALL_COST, CHANGES_A_JUMP, PRODUCTS_A_JUMP = 200_000_000, 20, 5
+# Along both paths outliers lose weight and the margins of the other points grow: points right of the margin, and outliers below a rising
+# cut-off, drift away from their levels. Their distance counts this many times (of 1 to 3 the factor that dropped fewest breakpoints: RBF,
+# n = 4000, C = 1).
+DRIFTS_AWAY = 2.0
 AT_LEVEL = 1e-7  # points this near to a level are all in the working set: a step of no length can bring them there
 
 
@@ -50,14 +56,13 @@ class CheckedBatch(Batch):
         self.full = full
         n = len(full.a)
         gap = distance_to_level(full)
+        gap[(full.state == RIGHT) | (full.state == OUT)] *= DRIFTS_AWAY
         gap[full.A] = gap[wanted] = -1.0
         if 0 < next_out < size < n:
             margins = np.where(full.state == LEFT, full.m, np.inf)
             gap[np.argpartition(margins, next_out)[:next_out]] = -1.0
-        if size < n:
-            self.names = np.sort(np.argpartition(gap, size)[: max(size, int((gap <= AT_LEVEL).sum()))]).astype(np.int64)
-        else:
-            self.names = np.arange(n)
+        size = max(size, int((gap <= AT_LEVEL).sum()))
+        self.names = _active_first(full, np.argpartition(gap, size)[:size]) if size < n else np.arange(n)
         super().__init__(full.restrict(self.names))
         self.is_whole = len(self.names) == n
         self.jumps, self.budget = jumps, EVENTS_PER_JUMP * jumps
@@ -70,10 +75,15 @@ class CheckedBatch(Batch):
         self.frontier = float(full.m[left].min(initial=np.inf))
 
     def pull(self) -> Array:
-        """Q C [outlier] at the beginning of the batch."""
+        """Q C [outlier] of the working set at the beginning of the batch."""
+        return self.full.operator.restrict_drive(self.full_pull, self.names)
+
+    @cached_property
+    def full_pull(self) -> Array:
+        """Q C [outlier] of all points at the beginning of the batch."""
         full = self.full
         far = np.flatnonzero(full.outliers)
-        return full.operator.restrict_drive(full.operator.drive(far, full.C[far]), self.names)
+        return full.operator.drive(far, full.C[far])
 
     def follow_jumps(self, until: float, most: int) -> int:
         """Make up to `most` jumps in compiled code; returns their number.
@@ -114,10 +124,10 @@ class CheckedBatch(Batch):
         ):  # every breakpoint has been kept with the margins of all points
             margins = np.array([checkpoint.saved.solution.m for checkpoint in self.checkpoints[1:]])
         else:
-            margins = margins_after(self.full, steps)
+            margins = margins_after(self.full, steps, self.full_pull if steps.theta[-1] < self.full.theta else NO_PULL)
         good = made if self.is_whole else self._good_rows(steps, margins)
         if good < made:
-            self.crossed = self._crossed(float(steps.s[good]), margins[good])
+            self.crossed = self._crossed(float(steps.s[good]), margins[good], margins[max(0, good - 1)])
         while last.steps > good:
             self.checkpoints.pop()
             last = self.checkpoints[-1]
@@ -128,7 +138,11 @@ class CheckedBatch(Batch):
         return made - last.steps
 
     def _good_rows(self, steps: Steps, margins: Array) -> int:
-        """Number of leading breakpoints at which every outside point keeps its state."""
+        """Number of leading breakpoints at which every outside point keeps its state.
+
+        The solution of a breakpoint must hold until the cut-off reaches that of the next one, so that outside inliers must be above both. The
+        frontier ensures this for the solution at the beginning of the batch.
+        """
         full, outside = self.full, self.outside
         q = steps.s[:, None]
         wrong = np.zeros(len(steps), dtype=bool)
@@ -138,13 +152,14 @@ class CheckedBatch(Batch):
         wrong |= (margins[:, right] < full.p[right]).any(axis=1)
         m = margins[:, left]
         wrong |= (m > full.p[left]).any(axis=1) | (m < q).any(axis=1)
+        wrong[1:] |= (m[:-1] < q[1:]).any(axis=1)
         wrong |= (margins[:, out] > q).any(axis=1)
         return int(np.argmax(wrong)) if wrong.any() else len(steps)
 
-    def _crossed(self, q: float, m: Array) -> Index:
-        """The points outside whose margins m violate the level of their state, with the cut-off at q."""
+    def _crossed(self, q: float, m: Array, before: Array) -> Index:
+        """The points outside whose margins m, or those at the breakpoint before, violate the level of their state, with the cut-off at q."""
         state, p = self.full.state, self.full.p
-        right, left = (state == RIGHT) & (m < p), (state == LEFT) & ((m > p) | (m < q))
+        right, left = (state == RIGHT) & (m < p), (state == LEFT) & ((m > p) | (np.minimum(m, before) < q))
         return np.flatnonzero(self.outside & (right | left | ((state == OUT) & (m > q))))
 
     def _adopt(self, margins: Array) -> None:
@@ -183,7 +198,7 @@ class CheckedSets:
             self.jumps = min(self.jumps + max(1, self.jumps // 4), LARGEST_BATCH)
             self.slack = max(1.0, NARROWER * self.slack)
         elif self.jumps > SMALLEST_BATCH:
-            self.jumps = max(SMALLEST_BATCH, self.jumps // 2)
+            self.jumps = max(SMALLEST_BATCH, min(self.jumps, batch.made - dropped))
         if 2 * dropped > batch.made:  # most of the work was in vain
             self.slack = min(WIDER * self.slack, LARGEST_SLACK)
         return dropped == 0
@@ -204,6 +219,12 @@ class CheckedSets:
         return n if size > WHOLE * n or not self.restrict else size
 
 
+def _active_first(full: OutlierState, chosen: Positions) -> Index:
+    """The active points in ascending order, then the other chosen ones in ascending order (see kernels.rows)."""
+    others = chosen[full.active_set.position[chosen] < 0]
+    return np.concatenate([np.sort(full.A), np.sort(others)]).astype(np.int64)
+
+
 def distance_to_level(state: OutlierState) -> Array:
     """How far each margin is from the nearest level at which its point would change its state."""
     m = state.m
@@ -215,12 +236,11 @@ def distance_to_level(state: OutlierState) -> Array:
     return gap
 
 
-def margins_after(full: OutlierState, steps: Steps) -> Array:
-    """(steps, n) margins at the breakpoints that follow the full state."""
+def margins_after(full: OutlierState, steps: Steps, pull: Array) -> Array:
+    """(steps, n) margins at the breakpoints that follow the full state; `pull`, Q C [outlier], is used only where theta falls."""
     theta = steps.theta[:, None]
     rest, outlier = steps.changes_of_rest(len(full.C)), steps.changes_of_outliers(full.C)
-    far = np.flatnonzero(full.outliers)
-    changes = PathChanges(rest, outlier, theta, theta - full.theta, far, full.C[far])
+    changes = PathChanges(rest, outlier, theta, theta - full.theta, pull)
     assert not isinstance(full.operator, SignedRows)
     return full.operator.margins_along(full.m, changes)
 

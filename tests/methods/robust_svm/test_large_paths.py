@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mipclass import models, solve
-from mipclass.methods.robust_svm import ball, ball_sets
+from mipclass.methods.robust_svm import ball, ball_sets, working_set
 from mipclass.methods.robust_svm.errors_along import errors_along
 from mipclass.methods.robust_svm.kernels import nearness
 from tests.truth.outlier_path import gram_of, noisy, ramp_objective, worst_condition
@@ -44,6 +44,28 @@ def test_breakpoints_found_in_small_balls_hold_for_all_points(parameter, n, d, C
         alpha, theta, s = path.alpha(k), path.theta[k], path.s[k]
         assert worst_condition(K, path.y, alpha, path.C, theta, s, path.outliers(k)) <= 1e-8
         assert path.objective[k] == pytest.approx(ramp_objective(K, path.y, alpha, path.C, theta, s), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "seed"), [(400, 1), (600, 6), (800, 1), (800, 8)])
+def test_solutions_of_a_kernel_on_small_sets_hold_up_to_the_next_cut_off(n, seed, monkeypatch):
+    """No inlier outside a working set may be passed by the cut-off on its way to the next breakpoint, even if the jump there lifts it again."""
+    monkeypatch.setattr(working_set, "SMALLEST", 20)
+    X, y = noisy(n, 5, seed)
+    model = models.robust_svm(X, y, 1.0, kernel=models.Kernel("rbf"))
+    batches = []
+    choose = working_set.CheckedSets.take
+    monkeypatch.setattr(
+        working_set.CheckedSets, "take", lambda self, batch: batches.append(batch.is_whole) or choose(self, batch)
+    )
+    path = solve(model, "outlier-path", options={"path": "s"}).extra["path"]
+    assert path.complete
+    assert not all(batches)
+    K = gram_of(model, X)
+    for k in range(len(path)):
+        alpha, out = path.alpha(k), path.outliers(k)
+        assert worst_condition(K, path.y, alpha, path.C, path.theta[k], path.s[k], out) <= 1e-8
+        margins = path.y * (K @ (path.y * alpha))
+        assert margins[~out].min() >= path.s[min(k + 1, len(path) - 1)] - 1e-8
 
 
 @pytest.mark.parametrize("parameter", ["theta", "s"])

@@ -126,25 +126,36 @@ def append_points(Q: Array, diagonal: Array, active_set: ActiveSet, new: Index, 
     Returns their smallest Schur complement relative to Q_jj; complements below PIVOT are raised to it. `spare` is
     (len(new), capacity) scratch.
     """
-    active = active_set.active
-    k = active_set.size[0]
-    q = new.shape[0]
-    corner = np.empty((q, q))
-    floor = np.empty(q)
+    corner, floor = new_columns(Q, diagonal, active_set, new, spare)
+    smallest = append(active_set.U, active_set.size[0], spare[: new.shape[0]], corner, floor)
+    add_members(active_set, new)
+    return smallest * PIVOT
+
+
+@inner_kernel
+def new_columns(Q: Array, diagonal: Array, active_set: ActiveSet, new: Index, columns: Array) -> tuple[Array, Array]:
+    """columns[e, :k] = Q_{A,e} for the points e that join; returns their own block of Q and the floor of their Schur complements."""
+    active, k, q = active_set.active, active_set.size[0], new.shape[0]
+    corner, floor = np.empty((q, q)), np.empty(q)
     for e in range(q):
         row = Q[new[e]]
         for c in range(k):
-            spare[e, c] = row[active[c]]
+            columns[e, c] = row[active[c]]
         for c in range(q):
             corner[e, c] = row[new[c]]
         corner[e, e] = diagonal[new[e]]
         floor[e] = PIVOT * diagonal[new[e]]
-    smallest = append(active_set.U, k, spare[:q], corner, floor)
-    for e in range(q):
-        active[k + e] = new[e]
+    return corner, floor
+
+
+@inner_kernel
+def add_members(active_set: ActiveSet, new: Index) -> None:
+    """List the points `new` behind the active ones."""
+    k = active_set.size[0]
+    for e in range(new.shape[0]):
+        active_set.active[k + e] = new[e]
         active_set.position[new[e]] = k + e
-    active_set.size[0] = k + q
-    return smallest * PIVOT
+    active_set.size[0] = k + new.shape[0]
 
 
 @inner_kernel
@@ -158,20 +169,32 @@ def drop_last(active_set: ActiveSet) -> None:
 @njit(cache=True)
 def leave(active_set: ActiveSet, old: Index, spare: Array) -> None:
     """Take the points `old` out of the active set; their order does not matter. `spare` is (len(old), capacity) scratch."""
-    active, position = active_set.active, active_set.position
-    k = active_set.size[0]
+    removed = take_places(active_set, old)
+    delete(active_set.U, active_set.size[0], removed, spare)
+    close_members(active_set, removed)
+
+
+@inner_kernel
+def take_places(active_set: ActiveSet, old: Index) -> Index:
+    """The places of the points `old` in ascending order; they have none afterwards."""
     removed = np.empty(old.shape[0], dtype=np.int64)
     for e in range(old.shape[0]):
-        place = position[old[e]]
-        position[old[e]] = -1
+        place = active_set.position[old[e]]
+        active_set.position[old[e]] = -1
         f = e
         while f > 0 and removed[f - 1] > place:  # insertion sort: few points leave at once
             removed[f] = removed[f - 1]
             f -= 1
         removed[f] = place
-    delete(active_set.U, k, removed, spare)
+    return removed
+
+
+@inner_kernel
+def close_members(active_set: ActiveSet, removed: Index) -> None:
+    """Close up the list of active points, of which those at the places `removed` have left."""
+    active, position = active_set.active, active_set.position
     to = removed[0]
-    for c in range(removed[0] + 1, k):
+    for c in range(removed[0] + 1, active_set.size[0]):
         if position[active[c]] >= 0:
             active[to] = active[c]
             position[active[to]] = to

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import cholesky
+from scipy.linalg.blas import dgemm
+from scipy.linalg.lapack import dpotrf
 
 from ....arrays import Array, Index, Positions
 from ....numeric.cholesky_update import append
@@ -29,21 +30,21 @@ MOSTLY_RIDGE = (
 )
 
 MANY = 0.25  # share of the points
+ROWS_AT_ONCE = 64  # rows of Q that are copied at once for a product: a few MB, which stay in the cache
 
 
 class PathChanges(NamedTuple):
     """Changes of the multipliers along breakpoints: a = rest + C theta [outlier].
 
     rest, outlier : (steps, n) changes of rest and of C [outlier] at each breakpoint.   theta : (steps, 1).
-    moved : (steps, 1) theta less its value before the first step.   far, weights : the outliers before it and their C.
+    moved : (steps, 1) theta less its value before the first step.   pull : (n,) Q C [outlier] before it, with which margins move with theta.
     """
 
     rest: sp.csr_array
     outlier: sp.csr_array
     theta: Array
     moved: Array
-    far: Index
-    weights: Array
+    pull: Array
 
 
 def coefficients_along(changes: PathChanges) -> tuple[Index, Array]:
@@ -55,6 +56,16 @@ def coefficients_along(changes: PathChanges) -> tuple[Index, Array]:
     place = np.cumsum(listed) - 1
     moved, turned = (sums_along(part.indptr, part.indices, part.data, place, len(used)) for part in (rest, outlier))
     return used, moved + changes.theta * turned
+
+
+def add_combinations(Q: Array, used: Index, coefficients: Array, out: Array) -> None:
+    """out += coefficients Q[used], for few rows of coefficients: a copy of all the rows used would cost as much as the product."""
+    room = np.empty((ROWS_AT_ONCE, len(Q)))
+    for first in range(0, len(used), ROWS_AT_ONCE):
+        block = slice(first, first + ROWS_AT_ONCE)
+        rows = room[: len(used[block])]
+        np.take(Q, used[block], axis=0, out=rows, mode="clip")  # this mode writes to `out` directly
+        dgemm(1.0, rows.T, np.ascontiguousarray(coefficients[:, block]).T, beta=1.0, c=out.T, overwrite_c=True)
 
 
 def ridge_of(diagonal: Array, ridge: float) -> Array:
@@ -109,7 +120,7 @@ class SignedRows(NamedTuple):
         return DEPENDENT
 
     def restrict(self, names: Index) -> SignedRows:
-        """The operator of the points `names` alone, which are in ascending order; that of all points is this one."""
+        """The operator of the points `names` alone; that of all points, in ascending order, is this one."""
         if len(names) == len(self.diagonal):
             return self
         Z = self.matrix[names]
@@ -214,7 +225,7 @@ class SignedGram(NamedTuple):
         return MOSTLY_RIDGE
 
     def restrict(self, names: Index) -> SignedGram:
-        """The operator of the points `names` alone, which are in ascending order; that of all points is this one."""
+        """The operator of the points `names` alone; that of all points, in ascending order, is this one."""
         if len(names) == len(self.diagonal):
             return self
         return self.with_ridge(square_part(self.matrix, names), self.diagonal[names], self.ridge[names])
@@ -249,10 +260,10 @@ class SignedGram(NamedTuple):
     def margins_along(self, m: Array, changes: PathChanges) -> Array:
         """(steps, n) margins after each of the changes that follow a solution with the margins m."""
         used, coefficients = coefficients_along(changes)
-        margins = coefficients @ self.matrix[used]
-        margins += m
+        margins = np.repeat(m[None, :], len(coefficients), axis=0)
+        add_combinations(self.matrix, used, coefficients, margins)
         if changes.moved.any():
-            margins += changes.moved * self.product(changes.far, changes.weights)
+            margins += changes.moved * changes.pull
         return np.asarray(margins)
 
     def dense(self) -> Array:
@@ -286,9 +297,12 @@ class SignedGram(NamedTuple):
         """Make `index`, whose part of Q is `block`, the active set."""
         active_set.clear()
         k, U = len(index), active_set.U
-        try:
-            U[:k, :k] = cholesky(block, lower=False, check_finite=False)
-        except np.linalg.LinAlgError:  # numerically dependent points: the update raises their pivots to the floor
+        lower, dependent = dpotrf(
+            block.T, lower=True, clean=False
+        )  # a column of L is a row of U, which follow each other
+        if not dependent:
+            U[:k, :k] = lower.T
+        else:  # numerically dependent points: the update raises their pivots to the floor
             for c in range(k):
                 column, corner = block[c : c + 1].copy(), block[c : c + 1, c : c + 1].copy()
                 append(U, c, column, corner, PIVOT * corner[0])

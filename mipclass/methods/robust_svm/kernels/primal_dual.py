@@ -12,16 +12,20 @@ import numpy as np
 
 from ....arrays import Array, Index, Mask
 from ....kernels.decorator import njit
-from ....numeric.cholesky_update import dot, solve_lower, solve_upper
-from .active_set import ActiveSet, append_points, leave
+from ....numeric.cholesky_update import solve_lower, solve_upper
+from .active_set import ActiveSet
 from .compiled import inner_kernel
+from .exchange import join_carrying, leave_carrying
 from .operators import SignedGram
 from .partition import EDGE, LEFT, OUT, RIGHT, TIE_IN, TIE_OUT, DualSolution, Levels
-from .rows import combine_rows
+from .rows import Moved, add_products, combine_rows, find_head, nothing_moved
 
 SLACK = 1e-13  # a violation below this, relative to C (multipliers) or to 1 + Q_ii C (margins), is rounding
 TOGETHER = 12  # changes of the factor made in one pass over it
 LARGE = 1e3  # a move so many times beyond what the bounds allow leaves more rounding in the margins than is claimed
+# When a multiplier has moved so many times farther than its bounds allow, rounding may have moved the active margins off their levels: all
+# margins are then recomputed from the multipliers. Up to there the active ones count as being at their levels, and only the others are.
+FAR = 10.0
 FIRST_LOOK = 0.1  # distance of a margin from its level up to which a new list contains its point
 # The distance becomes so many times as large when a point that was not listed has crossed its level, and as small when more than this
 # share of the points is listed.
@@ -32,14 +36,15 @@ DEPENDENT = 1e-9  # a point with a smaller Schur complement, relative to Q_ii, i
 class NearList(NamedTuple):
     """The points whose margins are followed from round to round: the first size[0] entries of `which`; `listed` is their mask.
 
-    change : (n,) zeros, room for the changes of the multipliers in a round.
+    moved : a vector of zeros, scratch for the changes of the multipliers in a round.   rows : (n,) scratch for the points whose margins change.
     look : (1,) how near to a level a margin has to be; it is adapted and lasts from one QP to the next.
     """
 
     which: Index
     listed: Mask
     size: Index
-    change: Array
+    moved: Moved
+    rows: Index
     look: Array
 
 
@@ -55,38 +60,56 @@ class Waiting(NamedTuple):
 
 
 @inner_kernel
-def answer(
-    gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, near: NearList
-) -> float:
-    """Move the active margins to their levels, and those of the points listed as near with them and with the points that wait.
-
-    Returns the largest move of a multiplier, relative to what its bounds allow.
-    """
-    active, U, m, v = active_set.active, active_set.U, solution.m, near.change
-    k = active_set.size[0]
-    da = np.empty(k)
+def right_side(
+    gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, right: Array
+) -> None:
+    """right <- inv(U') rhs, where rhs is what the active margins lack to their levels after the effect of the points that wait."""
+    active, k = active_set.active, active_set.size[0]
     for c in range(k):
-        i = active[c]
-        level = levels.p[i] if solution.state[i] == EDGE else levels.q[i]
-        da[c] = level - m[i]
-        m[i] = level
+        right[c] = lacks(solution, levels, active[c])
     for e in range(waiting.size[0]):
         row = gram.matrix[waiting.points[e]]
-        v[waiting.points[e]] = waiting.shift[e]
         for c in range(k):
-            da[c] -= row[active[c]] * waiting.shift[e]
-    solve_lower(U, k, da)
+            right[c] -= row[active[c]] * waiting.shift[e]
+    solve_lower(active_set.U, k, right[:k])
+
+
+@inner_kernel
+def lacks(solution: DualSolution, levels: Levels, i: int) -> float:
+    """What the margin of active point i lacks to its level."""
+    return (levels.p[i] if solution.state[i] == EDGE else levels.q[i]) - solution.m[i]
+
+
+@inner_kernel
+def answer(
+    gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, near: NearList, right: Array
+) -> float:  # fmt: skip
+    """Move the active margins to their levels, and update those of the listed points for this and for the points that wait.
+
+    `right` is the forward solve of what the active margins lack, and is overwritten. Returns the largest move of a multiplier, relative to what
+    its bounds allow.
+    """
+    active, U, m, v, rows = active_set.active, active_set.U, solution.m, near.moved.v, near.rows
+    k = active_set.size[0]
+    da = right[:k]
     solve_upper(U, k, da)
     farthest = 0.0
     for c in range(k):
         i = active[c]
+        m[i] += lacks(solution, levels, i)
         solution.a[i] += da[c]
         v[i] = da[c]
         farthest = max(farthest, abs(da[c]) * gram.diagonal[i] / (1.0 + gram.diagonal[i] * levels.C[i]))
+    for e in range(waiting.size[0]):
+        v[waiting.points[e]] = waiting.shift[e]
+    count = 0
     for e in range(near.size[0]):
         i = near.which[e]
         if active_set.position[i] < 0:
-            m[i] += dot(gram.matrix[i], v)
+            rows[count] = i
+            count += 1
+    find_head(near.moved, active, waiting.points, k, waiting.size[0])
+    add_products(gram.matrix, rows, count, near.moved, m)
     for c in range(k):
         v[active[c]] = 0.0
     for e in range(waiting.size[0]):
@@ -161,6 +184,7 @@ def list_near(near: NearList, solution: DualSolution, levels: Levels, position: 
     count = 0
     for i in range(m.shape[0]):
         if position[i] >= 0:
+            near.listed[i] = False
             continue
         gap = levels.q[i] - m[i] if state[i] == OUT else abs(m[i] - levels.p[i])
         if state[i] == LEFT:
@@ -191,6 +215,56 @@ def exact_margins(gram: SignedGram, solution: DualSolution, before: DualSolution
     combine_rows(gram.matrix, changed, (solution.a - before.a)[changed], changed.shape[0], solution.m)
 
 
+@inner_kernel
+def far_margins(
+    gram: SignedGram, solution: DualSolution, active_set: ActiveSet, before: DualSolution, near: NearList
+) -> None:
+    """Bring m up to date for the inactive points that are not listed: their margins `before` plus the effect of all changes since then."""
+    a, n, v, rows = solution.a, solution.a.shape[0], near.moved.v, near.rows
+    count = 0
+    for i in range(n):
+        v[i] = a[i] - before.a[i]
+        if v[i] != 0.0:
+            rows[count] = i
+            count += 1
+    find_head(near.moved, rows, rows, count, 0)
+    count = 0
+    for i in range(n):
+        if active_set.position[i] < 0 and not near.listed[i]:
+            solution.m[i] = before.m[i]
+            rows[count] = i
+            count += 1
+    add_products(gram.matrix, rows, count, near.moved, solution.m)
+    for i in range(n):
+        v[i] = 0.0
+
+
+@inner_kernel
+def exchange(
+    gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, entering: Index, right: Array, spare: Array
+) -> float:  # fmt: skip
+    """Take the points that wait out of the active set and put those `entering` in; `right` becomes the forward solve of the next round.
+
+    The other active margins must be at their levels. Returns the smallest Schur complement of a new point relative to Q_jj.
+    """
+    leaving = waiting.size[0]
+    right[: active_set.size[0]] = 0.0
+    for e in range(0, leaving, TOGETHER):
+        last = min(e + TOGETHER, leaving)
+        leave_carrying(active_set, waiting.points[e:last], waiting.shift[e:last], right, spare)
+    lacking, smallest = np.empty(TOGETHER), np.inf
+    for e in range(0, entering.shape[0], TOGETHER):
+        new = entering[e : min(e + TOGETHER, entering.shape[0])]
+        for f in range(new.shape[0]):
+            row = gram.matrix[new[f]]
+            lacking[f] = lacks(solution, levels, new[f])
+            for g in range(leaving):
+                lacking[f] -= row[waiting.points[g]] * waiting.shift[g]
+        complement = join_carrying(gram.matrix, gram.diagonal, active_set, new, lacking, right, spare)
+        smallest = min(smallest, complement)
+    return smallest
+
+
 @njit(cache=True)
 def correct(
     gram: SignedGram, solution: DualSolution, levels: Levels, active_set: ActiveSet, waiting: Waiting, before: DualSolution,
@@ -204,25 +278,29 @@ def correct(
     change of state O(|A|^2).
     """
     n, capacity = solution.a.shape[0], active_set.U.shape[0]
-    spare = np.empty((TOGETHER, capacity))
+    spare, right, carried = np.empty((TOGETHER, capacity)), np.empty(capacity), False
     entering = np.empty(n, dtype=np.int64)
-    near = NearList(
-        np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_), np.zeros(1, dtype=np.int64), np.zeros(n), look
-    )
+    one, room, listed = np.zeros(1, dtype=np.int64), np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    near = NearList(np.empty(n, dtype=np.int64), listed, one, nothing_moved(n), room, look)
     list_near(near, solution, levels, active_set.position)
     keep_listed(near, waiting.points, waiting.size[0])
     farthest = 0.0
     for used in range(rounds):
-        farthest = max(farthest, answer(gram, solution, levels, active_set, waiting, near))
+        if not carried:
+            right_side(gram, solution, levels, active_set, waiting, right)
+        carried = True
+        farthest = max(farthest, answer(gram, solution, levels, active_set, waiting, near, right))
         beyond_bounds(solution, levels, active_set, waiting)
         leaving = waiting.size[0]
         joining = across_levels(solution, levels, active_set.position, gram.diagonal, near, entering)
         keep_listed(near, waiting.points, leaving)
         if leaving + joining == 0:
-            exact_margins(gram, solution, before)
-            if (
-                farthest > LARGE
-            ):  # a wrong guess moved nearly dependent points far, and the next one back again: once more
+            if farthest > FAR:
+                exact_margins(gram, solution, before)
+                carried = False
+            else:
+                far_margins(gram, solution, active_set, before, near)
+            if farthest > LARGE:  # a wrong guess moved nearly dependent points far, and the next one back: once more
                 farthest = 0.0
                 continue
             listed = near.size[0]
@@ -237,10 +315,6 @@ def correct(
             list_near(near, solution, levels, active_set.position)
         if active_set.size[0] - leaving + joining >= capacity:
             return -1
-        for e in range(0, leaving, TOGETHER):
-            leave(active_set, waiting.points[e : min(e + TOGETHER, leaving)], spare)
-        for e in range(0, joining, TOGETHER):
-            new = entering[e : min(e + TOGETHER, joining)]
-            if append_points(gram.matrix, gram.diagonal, active_set, new, spare) < DEPENDENT:
-                return -1
+        if exchange(gram, solution, levels, active_set, waiting, entering[:joining], right, spare) < DEPENDENT:
+            return -1
     return -1

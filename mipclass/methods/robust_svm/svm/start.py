@@ -20,6 +20,8 @@ from .dual_descent import approach, descent_on
 from .interior import interior_point
 
 TOLERANCE = 1e-3  # projected gradient at which coordinate descent stops; the homotopy goes on from there
+# The same for a stored kernel matrix: there the last steps of descent cost more than the homotopy that takes their place.
+GRAM_TOLERANCE = 1e-2
 ACCURACY = 1e-9  # relative gap and gradient of the interior point, which descent follows
 EXACT = (
     1e-8  # largest violation of the optimality conditions after many steps: margins are about 1, random shifts 1e-10
@@ -44,7 +46,8 @@ def solve_svm(state: OutlierState, run: Run, start: Array | None = None) -> Stat
     if start is not None:
         return solve_from(state, run, start.copy(), run.stop())
     assert not isinstance(state.operator, KernelRows)
-    descent = descent_on(state.operator, TOLERANCE, run.seed)
+    tolerance = GRAM_TOLERANCE if isinstance(state.operator, SignedGram) else TOLERANCE
+    descent = descent_on(state.operator, tolerance, run.seed)
     status = approach(descent, MultiplierBounds(np.zeros(len(state.C)), state.C), ACCURACY, run)
     return solve_from(state, run, descent.a, status)
 
