@@ -23,16 +23,18 @@ PAPERS = {
 }
 HEAD = """# Reproduction
 
-How the figures of the papers' tables compare with ours, cell by cell. A cell is **better** where ours is at least as good as the printed
-figure, **within error** where it is worse by at most two standard errors of the difference, and **worse** otherwise. A worse cell counts as
-settled only with a cause that an experiment of the same study confirms; the others are **open**. The standard error has the spread of our runs
-and the printed one, or ours again where the paper prints none; training errors without chance have none.
+This page compares the figures of the papers' tables with ours, cell by cell. A cell is **better** where our figure is at least as good as the printed
+one, **within error** where ours is worse by at most two standard errors of the difference, and **worse** otherwise. A worse cell counts as
+settled only with a cause that an experiment of the same study confirms; without one it is **open**. The standard error of the difference combines the
+deviation over our runs with the printed deviation, or with ours once more where the paper prints none. Training errors of deterministic methods have
+a standard error of zero. Smaller is better for losses, errors and NP-scores; larger is better for the correct percentages of Astorino & Gaudioso and for
+the true-positive rates of Table 2 of Zhang et al.
 
-A cause says what suffices, not what the authors did. Where a paper leaves a setting open, several were tried (scalings, offset, class, columns, C, start) and
-the one that met the printed figure is named, so that some of them may fit by chance.
+A cause says which setting suffices to meet the printed figure, not what the authors did. Where a paper leaves a setting open, several were tried (scaling, offset,
+class, columns, C, starting point), and the one that met the printed figure is named. Some of these causes may therefore fit by chance.
 
-Nothing of ours is chosen on a test part. The figures themselves are in the [results](../benchmarks/RESULTS.md); `mipclass reproduce NAME --full` makes them
-again and ends with these counts, and `mipclass reproduce --counts` prints the stored ones.
+No setting behind our figures is chosen on a test part; where an experiment below chose one there, the page says so. All figures are in the [results](../benchmarks/RESULTS.md). `mipclass reproduce NAME --full`
+runs a study again and ends with its counts, and `mipclass reproduce --counts` prints the counts of the last full runs.
 """
 
 
@@ -60,8 +62,21 @@ def counts_table(all_of_them: list[Comparisons]) -> list[str]:
 
 
 def place(cell: Comparison) -> str:
-    """A cell with its figures, such as "Table 1, Heart, SLA: 28 (printed 27)"."""
-    return f"{cell.table}, {cell.row}, {cell.column}: {cell.ours:.4g} (printed {cell.paper:.4g})"
+    """A cell's table, row and column, such as "Table 1, Heart, SLA"."""
+    return f"{cell.table}, {cell.row}, {cell.column}"
+
+
+def experiments(settled: list[Comparison]) -> list[str]:
+    """A table of the cells that one cause settles: both figures, and what the experiment showed, which several cells may share."""
+    lines = ["| cell | printed | ours | experiment |", "|---|---|---|---|"]
+    before = ""
+    for cell in settled:
+        shown = cell.evidence.removeprefix(f"{cell.row}, {cell.column}: ").removeprefix(f"{cell.row}: ")
+        lines.append(
+            f"| {place(cell)} | {cell.paper:.4g} | {cell.ours:.4g} | {'the same' if cell.evidence == before else shown} |"
+        )
+        before = cell.evidence
+    return lines
 
 
 def causes_of(comparisons: Comparisons) -> list[str]:
@@ -69,17 +84,22 @@ def causes_of(comparisons: Comparisons) -> list[str]:
     lines = []
     for cause in dict.fromkeys(cell.cause for cell in comparisons.cells if cell.verdict == "worse"):
         settled = [cell for cell in comparisons.cells if cell.verdict == "worse" and cell.cause == cause]
-        evidence = list(dict.fromkeys(cell.evidence for cell in settled))
-        lines += [f"**{cause}**", "", *(f"- {place(cell)}" for cell in settled), ""]
-        lines += ["The experiment: " + " ".join(evidence), ""]
+        lines += [f"**{cause}**", "", *experiments(settled), ""]
     missing = [cell for cell in comparisons.cells if cell.verdict == "open"]
     if missing:
-        errors = [
-            f"{place(cell)}, {cell.shortfall / cell.error:.1f} standard errors" if cell.error else place(cell)
-            for cell in missing
+        lines += [
+            "**Open:** no experiment has confirmed a cause yet.",
+            "",
+            *(f"- {distance(cell)}" for cell in missing),
+            "",
         ]
-        lines += ["**Open:** no experiment has confirmed a cause yet.", "", *(f"- {text}" for text in errors), ""]
     return lines or ["No cell is worse beyond two standard errors.", ""]
+
+
+def distance(cell: Comparison) -> str:
+    """An open cell with both figures and, where there is chance, how many standard errors lie between them."""
+    text = f"{place(cell)}: {cell.ours:.4g} (printed {cell.paper:.4g})"
+    return f"{text}, {cell.shortfall / cell.error:.1f} standard errors" if cell.error else text
 
 
 def content() -> str:

@@ -54,13 +54,13 @@ SENTENCES = {
     ", log": "The paper does not say how features were prepared; ours are standardised, and spambase's columns are far from normal.",
     ", range": "The paper does not say how features were prepared; ours are standardised, LIBSVM's copies have the range [-1, 1].",
     ", other class": "The printed rates fit the benign class as the positive one, not the malignant one as the printed class sizes say.",
-    ", algorithm 1": "Algorithm 1 stops when g changes by at most an epsilon that the paper does not print; ours is solved to a relative gap of "
-    "0.001. Stopped early, its weight is still spread over many negatives, and it ranks better at these taus than the optimum of its own problem. "
-    f"The epsilon of {EPSILON:g} was chosen by test figures of four of w8a's hold-outs: with others the figures at the lowest taus are missed.",
+    ", algorithm 1": "Algorithm 1 stops when g changes by at most an epsilon that the paper does not print; our rules solve the problem to a relative gap of "
+    "0.001. Stopped early, Algorithm 1 still spreads its weight over many negatives, and its rules rank better at these taus than the optimum of their own "
+    f"problem. The epsilon of {EPSILON:g} was chosen by the test figures of four of w8a's hold-outs; with other values the figures at the lowest taus are missed.",
     ", accuracy": "The printed rates of BS-SVM are near those of a standard SVM whose C is chosen by accuracy, not by the NP-score as the text says; "
     "the NP-score of few false positives varies much from fold to fold. At 0.05 % the rates are near too, but the NP-score is missed.",
-    ", costs": "The paper extends a grid whose end is the best; ours of the class costs ends where negatives cost half as much as positives, and at "
-    "large taus that end is the best.",
+    ", costs": "The paper extends a grid when its end is chosen. Our grid of class costs ends where a negative costs half as much as a positive, and at "
+    "large taus that end is chosen.",
 }
 WORDS = {
     ", log": " with the logarithms of the columns, standardised",

@@ -100,15 +100,15 @@ def start_of_sla(results: Results, name: str) -> Cause | None:
 
 
 def noise_class(results: Results, name: str) -> Cause | None:
-    """Table 4's noise joined the other class than Table 2's: with it the baselines agree with the printed figures."""
+    """The noise of Table 4 belongs to the other class than that of Table 2: with it the baselines agree with the printed figures."""
     other = [cell for cell in _held_out(results, " (+1)") if cell.row == name]
     if not other:
         return None
     shown = ", ".join(f"{cell.column} {cell.ours:.2f} (printed {cell.paper:.2f})" for cell in other)
     agree = [abs(cell.shortfall) <= 2 * cell.error for cell in other if cell.column in BASELINES]
     return Cause(
-        "Table 4's noise joined the other class than Table 2's: with the noise of Table 2 the printed test errors are smaller than the printed "
-        "training errors (188 of 641, 29.3 %).",
+        "The noise of Table 4 belongs to the other class than that of Table 2: with the noise of Table 2 the printed test errors would be smaller than "
+        "the printed training errors (188 of 641, 29.3 %).",
         f"{name} with the noise in class +1: {shown}.",
         all(agree),
         "Table 4",
