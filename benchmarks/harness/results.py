@@ -47,6 +47,18 @@ class Results:
         values = self.all(measure)
         return float(statistics.median(values)) if values else None
 
+    def ratio(self, label: str, other: str, measure: str = "seconds") -> float | None:
+        """How many times the `measure` of `other` that of `label` is: the median over the repetitions; None when they share none.
+
+        Both are divided within a repetition, where they ran next to each other: the machine's speed changes from one repetition to the next.
+        """
+        mine, others = (
+            {c.repetition: c.measured[measure] for c in self.where(name).cells if c.error is None}
+            for name in (label, other)
+        )
+        ratios = [mine[k] / others[k] for k in mine.keys() & others.keys()]
+        return float(statistics.median(ratios)) if ratios else None
+
     def errors(self) -> list[str]:
         """One line for each failed cell: its case and the last line of its traceback."""
         return [f"{cell.case}: {cell.error.strip().splitlines()[-1]}" for cell in self.cells if cell.error]

@@ -22,6 +22,9 @@ BENCHMARKS = Path(__file__).resolve().parent.parent
 FINGERPRINT_LENGTH = 12
 """Hexadecimal digits of the source's fingerprint."""
 
+ASIDE = ("app", "plots")
+"""Rooms of the package that no other room imports and no case runs: the command line and the pictures."""
+
 
 class CellStore:
     """The cells of one study, in one file."""
@@ -98,13 +101,16 @@ def today() -> str:
 def fingerprint(families: tuple[str, ...] = ()) -> str:
     """A short hash of the package's source as this process found it, so that old cells can be told from new ones.
 
-    families : of methods that count; none: all. Families do not import each other, so that another one's source changes nothing in a cell.
+    families : of methods that count; none: all. Families do not import each other, so that another one's source changes nothing in a cell;
+    nor does that of the rooms ASIDE.
     Comments, docstrings and layout do not count. Python 3.11 and 3.13 give the same hash; 3.12.1 reads a few f-strings in another way.
     """
     root = BENCHMARKS.parent
-    methods = root / "mipclass" / "methods"
+    package, methods = root / "mipclass", root / "mipclass" / "methods"
     digest = hashlib.sha256()
-    for path in sorted([*(root / "mipclass").rglob("*.py"), *(root / "models").rglob("*.py")]):
+    for path in sorted([*package.rglob("*.py"), *(root / "models").rglob("*.py")]):
+        if path.is_relative_to(package) and path.relative_to(package).parts[0] in ASIDE:
+            continue
         within = path.relative_to(methods).parts if path.is_relative_to(methods) else ()
         if not families or len(within) < 2 or within[0] in families:
             digest.update(repr(meaning(ast.parse(path.read_bytes()))).encode())

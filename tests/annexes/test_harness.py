@@ -113,6 +113,19 @@ def test_median_over_repetitions() -> None:
     assert results.median("unknown") is None
 
 
+def test_a_ratio_is_taken_within_a_repetition() -> None:
+    mine, other = Case("ours", ours, {"n": 1}), Case("theirs", ours, {"n": 1})
+    times = [(3.0, 1.0), (8.0, 2.0), (30.0, 10.0)]  # ratios 3, 4, 3; the ratio of the medians is 4
+    cells = [
+        Cell(case, k, {"seconds": s})
+        for k, pair in enumerate(times)
+        for case, s in zip((mine, other), pair, strict=True)
+    ]
+    alone = Cell(other, 3, {"seconds": 1.0})
+    assert Results([*cells, alone]).ratio("ours", "theirs") == 3.0
+    assert Results([alone]).ratio("ours", "theirs") is None
+
+
 def test_a_failed_case_is_shown_ends_with_code_one_and_is_tried_again(tmp_path: Path) -> None:
     def with_broken(full: bool) -> list[Case]:
         return [Case("ours", ours, {"n": 1}), Case("broken", broken, {"n": 1})]
@@ -186,11 +199,11 @@ def test_cells_of_an_earlier_source_are_counted(tmp_path: Path, monkeypatch: pyt
     assert len(study.run(cases(False)).cells) == 8
 
 
-def test_a_change_of_another_family_of_methods_makes_no_cell_old(
+def test_a_change_of_another_family_of_methods_or_of_the_command_line_makes_no_cell_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     methods = tmp_path / "mipclass" / "methods"
-    for file in ("base.py", "exact/box.py", "tau_fpl/newton.py"):
+    for file in ("base.py", "exact/box.py", "tau_fpl/newton.py", "../app/cli.py"):
         (methods / file).parent.mkdir(parents=True, exist_ok=True)
         (methods / file).write_text(file)
     monkeypatch.setattr(store, "BENCHMARKS", tmp_path / "benchmarks")
@@ -199,6 +212,8 @@ def test_a_change_of_another_family_of_methods_makes_no_cell_old(
     (methods / "exact" / "box.py").write_text("changed")
     after = [fingerprint(families) for families in ((), ("exact",), ("tau_fpl",))]
     assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
+    (methods / ".." / "app" / "cli.py").write_text("changed")
+    assert fingerprint(("tau_fpl",)) == after[2]
     (methods / "base.py").write_text("changed")
     assert fingerprint(("tau_fpl",)) != after[2]
 

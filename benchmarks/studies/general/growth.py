@@ -83,6 +83,18 @@ METHODS: Mapping[str, Fit] = {
 }
 """Label -> fit. The first four are the peers."""
 
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "CCCP, linear": ("robust_svm",),
+    "ZeroOneClassifier": ("zero_one", "exact"),
+    "0-1 by `sla`": ("zero_one",),
+    "0-1 by `local`": ("zero_one",),
+    "PolyhedralClassifier, h = 2": ("polyhedral",),
+    "OutlierPathSVC": ("robust_svm",),
+    "RGDTreeSVC": ("outlier_svm",),
+    "TauFPLClassifier": ("tau_fpl",),
+}
+"""Label -> the families of methods that the fit runs; a change of another family makes none of its cells old."""
+
 PEERS = 4
 """How many of METHODS are peers, drawn with broken lines."""
 
@@ -119,7 +131,7 @@ def cases(full: bool) -> Iterator[Case]:
     for n, d in dict.fromkeys(sizes):
         for label in METHODS:
             if n * d <= LARGEST.get(label, LARGEST_OF_ALL):
-                yield Case(label, fit, {"method": label, "n": n, "d": d})
+                yield Case(label, fit, {"method": label, "n": n, "d": d}, families=FAMILIES.get(label))
 
 
 def report(results: Results) -> str:
