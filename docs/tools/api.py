@@ -25,8 +25,16 @@ def summary(name: str) -> str:
     if isinstance(found, dict):
         return "a table, by name"
     paragraph = " ".join((found.__doc__ or "").strip().split("\n\n")[0].split())
-    sentence = re.split(r"(?<=[.])\s", paragraph, maxsplit=1)[0]
-    return sentence.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;").replace("[", "\\[")
+    sentence = re.split(r"(?<!et al\.)(?<=[.])\s", paragraph, maxsplit=1)[0]
+    return "".join(_escaped(part) for part in re.split(r"(`+[^`]*`+)", sentence))
+
+
+def _escaped(text: str) -> str:
+    """Text of a table's cell; code keeps its characters but for the bar."""
+    text = text.replace("|", "\\|")
+    if text.startswith("`"):
+        return text
+    return text.replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;").replace("[", "\\[")
 
 
 def content() -> str:

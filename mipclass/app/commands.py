@@ -40,6 +40,26 @@ def _one_of(model: str, known: tuple[str, ...]) -> None:
         raise InvalidInputError(f"--model must be one of {', '.join(known)}; got {model!r}.")
 
 
+def _check_points(model: str, limits: SideConstraints) -> None:
+    if limits.points is not None and model != "risk-score":
+        raise InvalidInputError(f"--model {model} takes no --points; --model risk-score does.")
+
+
+def _unknown_limits(model: str) -> InvalidInputError:
+    taken = "--max-features or --integer" if model == "tau-fpl" else "--max-features, --integer or --fpr"
+    return InvalidInputError(f"--model {model} takes no {taken}; --model zero-one takes all three.")
+
+
+def _most_features(limits: SideConstraints) -> int:
+    """Features of a risk score."""
+    return 5 if limits.max_features is None else limits.max_features
+
+
+def _most_points(limits: SideConstraints) -> int:
+    """Points of a condition of a risk score."""
+    return 5 if limits.points is None else limits.points
+
+
 def estimator_for(model: str, solver: str, time_limit: float | None, limits: SideConstraints, progress: bool) -> Any:
     """The estimator behind `mipclass fit`; options that a model does not know are refused."""
     from ..estimators.outlier_path import OutlierPathSVC
@@ -52,17 +72,14 @@ def estimator_for(model: str, solver: str, time_limit: float | None, limits: Sid
     fpr, max_features, integer = limits.fpr, limits.max_features, limits.integer
     if model == "risk-score":
         return _risk_score(solver, time_limit, limits, progress)
-    if limits.points is not None:
-        raise InvalidInputError(f"--model {model} takes no --points; --model risk-score does.")
+    _check_points(model, limits)
     if model == "zero-one":
         constraints = constraints_for(fpr, max_features, integer)
         if solver == "auto" and time_limit is None:
             time_limit = DEFAULT_SECONDS
         return ZeroOneClassifier(solver, subject_to=constraints, time_limit=time_limit, progress=progress)
     if max_features is not None or integer or (fpr is not None and model != "tau-fpl"):
-        raise InvalidInputError(
-            f"--model {model} takes no --max-features, --integer or --fpr; --model zero-one takes all three."
-        )
+        raise _unknown_limits(model)
     if solver != "auto" and model != "polyhedral":
         raise InvalidInputError(f"--model {model} has its own algorithm; leave --solver at auto.")
     if model == "polyhedral":
@@ -79,8 +96,8 @@ def _risk_score(solver: str, time_limit: float | None, limits: SideConstraints, 
     from ..estimators.risk_score import RiskScoreClassifier
 
     return RiskScoreClassifier(
-        5 if limits.max_features is None else limits.max_features,
-        5 if limits.points is None else limits.points,
+        _most_features(limits),
+        _most_points(limits),
         subject_to=constraints_for(limits.fpr, None, False),
         solver=solver,
         time_limit=DEFAULT_SECONDS if time_limit is None else time_limit,
@@ -88,17 +105,17 @@ def _risk_score(solver: str, time_limit: float | None, limits: SideConstraints, 
     )
 
 
-def declared(
-    table: Table, model: str, fpr: float | None, max_features: int | None, integer: bool, C: float
-) -> models.Model:
-    """The Model that the options describe, in the units of the file."""
+def declared(table: Table, model: str, limits: SideConstraints, C: float) -> models.Model:
+    """The Model that the options describe, in the units of the file; options that a model does not know are refused."""
     _one_of(model, DECLARED)
     if table.y is None:
         raise InvalidInputError("name the label column with --target.")
+    _check_points(model, limits)
+    fpr, max_features, integer = limits.fpr, limits.max_features, limits.integer
     constraints = constraints_for(fpr, max_features, integer)
     if model == "risk-score":
-        whole: list[models.Constraint] = [models.IntegerCoefficients(5, intercept=True)]
-        constraints = whole + constraints_for(fpr, 5 if max_features is None else max_features, False)
+        whole: list[models.Constraint] = [models.IntegerCoefficients(_most_points(limits), intercept=True)]
+        constraints = whole + constraints_for(fpr, _most_features(limits), False)
     if model in ("zero-one", "hinge", "hinge-l1", "logistic", "risk-score"):
         objectives = {
             "risk-score": 1.0 * models.Logistic(),
@@ -110,8 +127,8 @@ def declared(
         return models.Model(
             table.X, table.y, minimize=objectives[model], subject_to=constraints, feature_names=table.feature_names
         )
-    if constraints and model != "tau-fpl":
-        raise InvalidInputError(f"--model {model} takes no --fpr, --max-features or --integer.")
+    if max_features is not None or integer or (fpr is not None and model != "tau-fpl"):
+        raise _unknown_limits(model)
     if model == "polyhedral":
         return models.polyhedral(table.X, table.y, 2, feature_names=table.feature_names)
     if model == "robust-svm":
@@ -130,10 +147,10 @@ def asked_about(table: Table, model: str | None, limits: SideConstraints) -> mod
     if model is None and limits == SideConstraints():
         return None
     if model is None or not model.endswith(".json"):
-        return declared(table, model or "zero-one", limits.fpr, limits.max_features, limits.integer, C=1.0)
+        return declared(table, model or "zero-one", limits, C=1.0)
     if limits != SideConstraints():
         raise InvalidInputError(
-            "--for with a saved model takes no --fpr, --max-features or --integer: the file has them."
+            "--for with a saved model takes no --fpr, --max-features, --integer or --points: the file has them."
         )
     fitted = load(model)
     if not isinstance(fitted, FittedTable) or not isinstance(fitted.estimator, ZeroOneClassifier):

@@ -17,7 +17,15 @@ from ..modelling.model import Model
 from ..modelling.program import Program
 from ..protocol.result import Status
 from ..views.text_table import text_table
-from .options import JsonOption, LabelledData, ModelOption, ProofOption, SideConstraints, SolverOption, TimeOption
+from .options import (
+    ExportedModelOption,
+    JsonOption,
+    LabelledData,
+    ProofOption,
+    SideConstraints,
+    SolverOption,
+    TimeOption,
+)
 from .output import as_json, check_writable, exit_code, out, result_as_json
 
 TANGENT_SECONDS = 10.0
@@ -166,9 +174,11 @@ def export(
     *,
     to: Annotated[Path, typer.Option(help="The .lp or .mps file to write.")],
     source: LabelledData,
-    model: ModelOption = "zero-one",
+    model: ExportedModelOption = "zero-one",
     limits: SideConstraints,
-    C: Annotated[float, typer.Option("--c", help="Weight of the loss in hinge, hinge-l1 and robust-svm.")] = 1.0,
+    C: Annotated[
+        float, typer.Option("--c", help="Weight of the loss in hinge, hinge-l1, logistic and robust-svm.")
+    ] = 1.0,
     indicators: Annotated[str, typer.Option(help="bigm or native.")] = "bigm",
     as_json_: JsonOption = False,
 ) -> None:
@@ -176,7 +186,7 @@ def export(
     from .commands import declared
 
     check_writable(to)
-    problem = declared(source.table(), model, limits.fpr, limits.max_features, limits.integer, C)
+    problem = declared(source.table(), model, limits, C)
     program = exported_program(problem)
     program.write(to, indicators=indicators)
     if as_json_:

@@ -27,7 +27,8 @@ PositiveOption = Annotated[str | None, typer.Option(help="The positive label; th
 OneHotOption = Annotated[
     bool, typer.Option("--one-hot", help="Turn text columns into columns of 0 and 1, one for each value but the first.")
 ]
-ModelOption = Annotated[
+ModelOption = Annotated[str, typer.Option(help="zero-one, risk-score, polyhedral, robust-svm, outlier-svm or tau-fpl.")]
+ExportedModelOption = Annotated[
     str,
     typer.Option(
         help="zero-one, risk-score, polyhedral, robust-svm, outlier-svm, tau-fpl, hinge, hinge-l1 or logistic."
@@ -145,7 +146,7 @@ class Workers:
     ] = None
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="A folder that keeps a proof by boxes (zero-one); the same command goes on from it."),
+        typer.Option(help="A folder that keeps a proof (zero-one); the same command goes on from it."),
     ] = None
 
 

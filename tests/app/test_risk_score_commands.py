@@ -54,3 +54,19 @@ def test_an_exported_risk_score_is_an_outer_approximation(mipclass: Call, tmp_pa
     text = (tmp_path / "t.lp").read_text()
     assert "outer_approximation" in text.splitlines()[0]
     assert text.count(" tangent") > 3
+
+
+def test_export_takes_the_points_of_a_risk_score_and_refuses_limits_that_a_model_does_not_have(
+    mipclass: Call, tmp_path: Path
+) -> None:
+    rows = [f"{k % 2},{k % 3},{int(k % 4 > 1)}" for k in range(24)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows, ""]))
+    written = mipclass("export", "t.csv", "--target", "y", "--model", "risk-score", "--points", "3", "--to", "t.lp")
+    assert written.returncode == 0, written.stderr
+    bounds = [line for line in (tmp_path / "t.lp").read_text().splitlines() if "w_a" in line and "<=" in line]
+    assert any("-3" in line and "3" in line.split("<=")[-1] for line in bounds)
+    for model, option in (("zero-one", "--points"), ("tau-fpl", "--max-features"), ("polyhedral", "--points")):
+        refused = mipclass("export", "t.csv", "--target", "y", "--model", model, option, "3", "--to", "no.lp")
+        assert refused.returncode == 1
+        assert f"takes no {option}" in refused.stderr
+        assert not (tmp_path / "no.lp").exists()
