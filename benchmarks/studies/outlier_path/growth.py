@@ -211,7 +211,15 @@ def warmup() -> None:
         function(60)
 
 
-study = Study("outlier_path_growth", "Outlier path: growth with n", cases, report, repeats=1, warmup=warmup)
+study = Study(
+    "outlier_path_growth",
+    "Outlier path: growth with n",
+    cases,
+    report,
+    repeats=1,
+    warmup=warmup,
+    families=("robust_svm",),
+)
 
 if __name__ == "__main__":
     raise SystemExit(study.main())

@@ -227,7 +227,9 @@ def warmup() -> None:
             function(kernel, 60, 1.0)
 
 
-study = Study("outlier_path_speed", "Outlier path: speed", cases, report, repeats=5, warmup=warmup)
+study = Study(
+    "outlier_path_speed", "Outlier path: speed", cases, report, repeats=5, warmup=warmup, families=("robust_svm",)
+)
 
 if __name__ == "__main__":
     raise SystemExit(study.main())

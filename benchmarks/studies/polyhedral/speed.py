@@ -298,6 +298,7 @@ study = Study(
     repeats=3,
     packages=("pyscipopt",),
     warmup=warmup,
+    families=("polyhedral",),
 )
 
 if __name__ == "__main__":

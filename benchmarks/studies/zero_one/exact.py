@@ -194,7 +194,15 @@ def _entry(got: dict[str, Any]) -> str:
     return f"{errors} / {bound}{'*' if got['certified'] else ''} ({got['cpu']:.1f})"
 
 
-study = Study("zero_one_exact", "Proven 0-1 loss", cases, report, warmup=warmup, packages=("pyscipopt",))
+study = Study(
+    "zero_one_exact",
+    "Proven 0-1 loss",
+    cases,
+    report,
+    warmup=warmup,
+    packages=("pyscipopt",),
+    families=("exact", "zero_one"),
+)
 
 if __name__ == "__main__":
     study.main()

@@ -241,7 +241,9 @@ def warmup() -> None:
         solve(models.zero_one(X, y), solver)
 
 
-study = Study("zero_one_speed", "0-1 loss: speed against peers", cases, report, repeats=3, warmup=warmup)
+study = Study(
+    "zero_one_speed", "0-1 loss: speed against peers", cases, report, repeats=3, warmup=warmup, families=("zero_one",)
+)
 
 if __name__ == "__main__":
     study.main()
