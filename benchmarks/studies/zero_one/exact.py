@@ -96,7 +96,7 @@ def cloud(n: int, seed: int = 0, d: int = 2) -> tuple[Any, Any]:
     """n Gaussian points, in the plane unless said otherwise, with noisy labels."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
-    return X, np.where(X.sum(axis=1) + rng.normal(size=n) > 0, 1, -1)
+    return X, np.where(X.sum(axis=1) + np.sqrt(d / 2) * rng.normal(size=n) > 0, 1, -1)
 
 
 def enumerate_cells(n: int) -> dict[str, Any]:
