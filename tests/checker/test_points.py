@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import mipclass
+from mipclass import models
 from mipclass.certificates.certificate import floats
 from mipclass.checker.arithmetic import Rejected, exact, tally
 from mipclass.checker.points.images import rounded_images
@@ -88,3 +91,18 @@ def test_a_tally_adds_up_to_the_sum():
     values = [exact(k % 3) for k in range(10)] + [Fraction(1, 3)]
     assert sum(value * times for value, times in tally(values)) == sum(values)
     assert exact("0x1.8p+0") is exact("3/2")
+
+
+@pytest.mark.parametrize("weights", [[1e-6] * 4, [3e-4, 7e-4, 1e-4, 9e-4], [1e-12, 1e12, 1.0, 1.0], [5e-324] * 4])
+def test_twins_that_are_all_there_is_to_pay_are_counted_exactly(weights):
+    X, y = np.array([[0.0], [0.0], [1.0], [2.0]]), np.array([-1, 1, 1, 1])
+    truth = Fraction(min(weights[:2]))  # every rule pays for one of the twins, and "always 1" for nothing else
+    result = mipclass.solve(models.zero_one(X, y, sample_weight=weights), "exact")
+    assert (result.claim, result.certified) == ("proven", True)
+    verdict = mipclass.verify(result.certificate, X, y)
+    assert verdict.accepted
+    assert verdict.lower == verdict.upper == truth
+
+    forged = copy.deepcopy(result.certificate.content)
+    forged["lower"] |= {"points": [0], "weights": [1], "unit": str(truth)}  # the twins' cost again, as that of a row
+    assert not mipclass.verify(forged, X, y).accepted

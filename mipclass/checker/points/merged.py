@@ -106,7 +106,8 @@ def _check_weights(weights: list[int], kinds: NDArray[np.intp], most: NDArray[An
     """Rejected where a weight is negative, or the weights of a kind, times the unit, add up to more than `most` of it."""
     look()
     p, q = unit.numerator, unit.denominator
-    largest = max(p * sum(map(abs, weights)), q * int(most.max(initial=0)))
+    # Where no weights are left, p and q themselves are still factors, and with small costs they exceed 64 bits.
+    largest = max(p * max(1, sum(map(abs, weights))), q * max(1, int(most.max(initial=0))))
     exact = np.int64 if largest < IN_64_BITS else object
     given, taken = np.array(weights, dtype=exact), np.zeros(len(most), exact)
     np.add.at(taken, kinds, given)
