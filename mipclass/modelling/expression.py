@@ -205,6 +205,11 @@ class Variables(Affine):
     def __ne__(self, other: Any) -> Any:
         return not self == other if isinstance(other, Variables) else Affine.__ne__(self, other)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The terms hold the block itself as a key, and a dictionary hashes its keys as soon as it is unpickled or deep-copied:
+        # the name must be there by then, so a copy is made from what made the block.
+        return type(self), (self.name, self.shape, self.labels)
+
     def names(self) -> Iterator[str]:
         """`w[age]`, `w[dose]`, ...; the bare name for a scalar."""
         return Block(self.name, 0, self.shape, self.labels).names()

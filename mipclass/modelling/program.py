@@ -91,6 +91,11 @@ class Program:
             set_(self, "rows", (Block("row", 0, (len(self.row_lower),), (None,)),))
         self._check()
 
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """A copy or an unpickled Program: NumPy does not pass on that an array is read-only, so it is said again."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
     def _check(self) -> None:
         self._check_shapes()
         self._check_numbers()

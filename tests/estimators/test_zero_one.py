@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import signal
 import threading
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
@@ -155,6 +158,19 @@ def test_grid_search_and_more_classes(outliers):
     assert search.best_score_ > 0.8
     three = np.digitize(X[:, 0], [-0.5, 0.5])
     assert OneVsRestClassifier(ZeroOneClassifier("sla")).fit(X, three).score(X, three) > 0.5
+
+
+def test_estimators_with_rows_on_the_weights_are_cloned_copied_and_searched():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + 0.5 * rng.normal(size=40) > 0
+    w = models.zero_one(X, y).w
+    clf = ZeroOneClassifier(subject_to=[w[0] - 2 * w[1] >= 0]).fit(X, y)
+    for again in (clone(clf).fit(X, y), pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf)):
+        assert np.array_equal(again.coef_, clf.coef_)
+        assert np.array_equal(again.predict(X), clf.predict(X))
+    search = GridSearchCV(clf, {"class_weight": [None, "balanced"]}, cv=2, n_jobs=2).fit(X, y)
+    assert search.best_estimator_.coef_[0] @ [1.0, -2.0] >= -1e-6
 
 
 def test_bad_parameters_are_explained(outliers):
