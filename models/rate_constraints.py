@@ -211,6 +211,8 @@ class RateParity(Constraint):
     groups : one label per point.
     rate : "error" (the fraction of misclassified points), "positive" (of points classified as positive),
         "false_positive" (of negatives classified as positive) or "false_negative" (of positives classified as negative).
+
+    A point on the boundary counts as an error, but no solver makes use of it: rules are left out that put a point there whose error would help.
     """
 
     groups_of_points: Sequence[Any]
@@ -239,7 +241,7 @@ class RateParity(Constraint):
         for label, weights, _ in self._parts(data):
             if not weights.any():
                 raise InvalidInputError(
-                    f"RateParity(rate={self.rate!r}): group {label!r} has no point of the class it counts."
+                    f"RateParity(rate={self.rate!r}): group {np.asarray(label).item()!r} has no point of the class it counts."
                 )
 
     def groups(self, data: Data) -> NDArray[Any]:

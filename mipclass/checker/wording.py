@@ -200,7 +200,9 @@ def _scope(stated: StatedProblem, margin: Fraction) -> str:
     kept = [name for name, there in (("limits", stated.limits), ("rows", stated.rows)) if there]
     rules = "every rule (w, b)" if stated.intercept else "every rule w"
     kept_in_words = f" that keeps the {' and the '.join(kept)} above" if kept else ""
-    return f"{rules} of any size{kept_in_words}{' and' if kept and margin else ''}{scope_in_words(margin)}"
+    # A rule that ties such a point is not allowed (`problem._wrong_points`).
+    untied = " and puts no point on the boundary whose error would help to keep them" if stated.welcome else ""
+    return f"{rules} of any size{kept_in_words}{untied}{' and' if kept and margin else ''}{scope_in_words(margin)}"
 
 
 def _weights(costs: list[Fraction]) -> Any:

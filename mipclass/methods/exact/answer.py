@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...certificates.certificate import certificate, fraction
+from ...certificates.certificate import Statement, certificate, fraction
+from ...models.zero_one_loss import MARGIN_TOLERANCE
 from ...protocol.options import Option, a_path, number, one_of, optional
 from ...protocol.result import Claim, Outcome, Status
 from ...protocol.run import Run
@@ -42,6 +43,13 @@ UNSETTLED = (
     "measured, or divide each by its unit; with few features solver='pcs' may close the gap in floating point"
 )
 """What a numerical error of the proving methods means, and what to do about it."""
+
+EXACT_MARGIN = (
+    "among rules whose right points have a margin of at least 1 in the values of X as they are stored; "
+    f"a recount also counts margins down to 1 - {MARGIN_TOLERANCE:g} as right"
+)
+NO_TIES = "among rules that put no point on the boundary whose error would help to keep a constraint"
+"""What a proof leaves out although a recount allows it."""
 
 
 def stopper(run: Run, nodes: Callable[[], int], until: Callable[[], bool] | None = None) -> Callable[[], Status | None]:
@@ -86,7 +94,7 @@ def answer(
     if run.options.get("certificate", True):
         positive = "larger" if form.problem.data.positive_is_larger else "smaller"
         attached = certificate(form.X, form.y, form.statement, rule=rule, loss=loss, lower=lower, positive=positive)
-    told = {**(extra or {}), "scope": scope_in_words(relative_margin)}
+    told = {**(extra or {}), "scope": _scope(form.statement, relative_margin)}
     said: dict[str, Any] = {"nodes": nodes, "certificate": attached, "extra": told, "unit": 0.0}
     if infeasible:
         return Outcome(Status.INFEASIBLE, "proven", None, None, float("inf"), **said)
@@ -102,6 +110,16 @@ def answer(
         said["raw_status"] = UNSETTLED.format(bound=float(bound), loss=float(loss))
     values = {"w": np.asarray(rule[0], dtype=np.float64), "b": np.asarray(rule[1], dtype=np.float64)}
     return Outcome(status, claim, values, float(loss), float(bound), **said)
+
+
+def _scope(statement: Statement, relative_margin: Fraction) -> str:
+    """Which rules the bound speaks of, in words; empty when it speaks of every rule."""
+    parts = [scope_in_words(relative_margin)]
+    if statement.margin:
+        parts.append(EXACT_MARGIN)
+    if any((np.asarray(coefficients) < 0).any() for coefficients, _ in statement.limits):
+        parts.append(NO_TIES)
+    return "; ".join(part for part in parts if part)
 
 
 def _rounded_up(form: ProofForm, lower: Mapping[str, Any], loss: Fraction) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -94,6 +95,39 @@ def test_decimals_are_taken_for_what_they_say():
     assert result.objective == result.bound == 1
     assert result.certified
     assert "moves by" in result.extra["scope"]
+
+
+def test_a_margin_of_one_is_proven_for_the_values_as_stored_and_the_scope_says_what_a_recount_forgives():
+    """The only rule w = 3, 2, 3 has a margin of 1 at its last point in decimals, and 1 - 2e-16 as 0.9 and 1.6 are stored."""
+    X, w, b = np.array([[1.0, -0.9, 1.6]]), [3, 2, 3], -7
+    margin = -(sum(Fraction(x) * k for x, k in zip(X[0], w, strict=True)) + b)
+    assert 1 - Fraction(1, 10**6) < margin < 1
+    X = np.vstack([X, [[9.0, 9.0, 9.0]]])
+    rows = [models.Bounds(w={j: (k, k) for j, k in enumerate(w)}), models.IntegerCoefficients(3, intercept=True)]
+    problem = models.Model(X, [0, 1], minimize=models.ZeroOne(margin=1), subject_to=rows)
+    assert problem.recount({"w": np.array(w, dtype=float), "b": np.array(float(b))}) == 0
+    result = mipclass.solve(problem, "exact")
+    assert result.certified
+    assert "1 - 1e-06" in result.extra["scope"]
+    plain = models.zero_one(X, [0, 1], subject_to=[models.IntegerCoefficients(3)])
+    assert "1 - 1e-06" not in mipclass.solve(plain, "exact").extra["scope"]
+
+
+def test_parity_with_a_whole_offset_leaves_out_rules_that_tie_points_and_says_so():
+    """w = 0, b = 0 ties all four points, so that all are errors and both groups have the rate 1; no other rule has equal rates."""
+    problem = models.Model(
+        [[0.0]] * 4,
+        [0, 1, 0, 1],
+        minimize=models.ZeroOne(),
+        subject_to=[models.RateParity([0, 0, 0, 1], 0.1), models.IntegerCoefficients(2, intercept=True)],
+    )
+    assert problem.violations({"w": np.zeros(1), "b": np.array(0.0)}) == {}
+    result = mipclass.solve(problem, "exact")
+    assert result.status == "infeasible"
+    assert result.certified
+    assert "no point on the boundary" in result.extra["scope"]
+    verdict = mipclass.verify(result.certificate, problem.X, [0, 1, 0, 1])
+    assert "no point on the boundary" in verdict.problem.scope
 
 
 def test_bounds_that_no_weights_keep_are_infeasible():
