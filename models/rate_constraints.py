@@ -36,6 +36,9 @@ Three errors of weight 0.1 keep a limit of three errors, although 0.1 + 0.1 + 0.
 MOST_DECIMALS = 10**6
 """A precision with up to six decimals is turned into whole coefficients, so that its limit is exact for whole weights."""
 
+READABLE = (1e-3, 1e6)
+"""Rows whose largest coefficient is within this range are written as they are; others in a unit, see `_unit`."""
+
 PARITY_TOLERANCE = 1e-6
 """A difference of rates exceeds its limit when it does so by more than this, the usual row tolerance of solvers."""
 
@@ -67,6 +70,14 @@ def _parity_end(at_most: float, product: float, constant: float, coefficients: A
     return end + RATE_ROUNDING * product
 
 
+def _unit(coefficients: Array) -> float:
+    """A power of two that makes the largest coefficient 1 to 2: solvers keep rows to an absolute 1e-6, which weights of 1e-7 never exceed."""
+    largest = float(np.abs(coefficients).max(initial=0.0))
+    if largest == 0.0 or READABLE[0] <= largest <= READABLE[1]:
+        return 1.0
+    return 2.0 ** (int(np.frexp(largest)[1]) - 1)
+
+
 class _ErrorSum(Constraint):
     """A limit on one weighted sum of errors."""
 
@@ -79,8 +90,11 @@ class _ErrorSum(Constraint):
         error = declare_errors(d)
         [limit] = self.error_limits(d.model)
         coefficients = d.points.sums(limit.coefficients)
+        unit = _unit(coefficients)
         d.builder.subject_to(
-            d.fresh_row_name(self._row_name), coefficients @ error <= limit.at_most, note=self.formula()
+            d.fresh_row_name(self._row_name),
+            (coefficients / unit) @ error <= limit.at_most / unit,
+            note=self.formula(),
         )
 
 

@@ -161,3 +161,21 @@ def test_whole_weights_and_rows_away_from_zero_are_a_scale() -> None:
     for constraint in (models.IntegerCoefficients(3), models.Bounds(b=(1, 2))):
         problem = models.Model(X, y, minimize=models.L1(), subject_to=[models.Errors(3), constraint])
         assert mipclass.solve(problem, time_limit=20).status == "optimal"
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1.0, 1e7])
+@pytest.mark.parametrize("solver", MIP_SOLVERS)
+def test_limits_do_not_depend_on_the_unit_of_the_sample_weights(solver: str, unit: float) -> None:
+    """Calling nothing positive keeps any precision and needs no feature: with so costly features it is the optimum."""
+    X = [[-1.54, -0.48, 1.16], [-0.31, 0.1, -0.29], [-0.71, -0.35, 0.85], [-0.9, 1.34, 0.73]]
+    y, weights = np.array([0, 1, 0, 0]), unit * np.array([7.8, 8.8, 5.3, 2.5])
+    limits = [
+        models.IntegerCoefficients(3),
+        models.Precision(1 - 0.34),
+    ]  # 0.6599999999999999, which no few decimals make whole
+    cost = 1e6 * unit * models.L0()
+    problem = models.Model(X, y, minimize=models.ZeroOne(margin=1) + cost, subject_to=limits, sample_weight=weights)
+    nothing_positive = {"w": np.zeros(3), "b": np.array(-3.0)}
+    assert problem.violations(nothing_positive) == {}
+    result = mipclass.solve(problem, solver)
+    assert result.objective == pytest.approx(problem.recount(nothing_positive)) == pytest.approx(weights[1])
