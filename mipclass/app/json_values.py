@@ -1,9 +1,11 @@
-"""Values as JSON holds them, and back: arrays, tuples, infinities, results, constraints and certificates.
+"""Values as JSON holds them, and back: arrays, tuples, infinities, results, rules, constraints and certificates.
 
 Values are JSON's own, plus objects with one key: {"$array": {"dtype", "shape", "data"}} for a small array,
-{"$stored": name} for one that the caller keeps in an .npz file, {"$tuple": [...]}, {"$number": "inf" | "-inf" | "nan"},
+{"$stored": name} for one that the caller keeps in an .npz file, {"$objects": {"shape", "data"}} for labels of object dtype,
+{"$sparse": {"shape", "data", "indices", "indptr"}} for CSR rows, {"$tuple": [...]}, {"$number": "inf" | "-inf" | "nan"},
 {"$result": {...}}, {"$constraint": {"class", "arguments"}}, {"$certificate": {...}}, {"$mapping": [[key, value], ...]} where keys
-are not text. A class is found by its name in a fixed table, never by import.
+are not text, and {"$reading": {"rule": {"class", "arguments"}, "values", "classes", "feature_names", "sentence"}} for a rule that
+predicts, with values null where they are those of the result around it. A class is found by its name in a fixed table, never by import.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..certificates.certificate import Certificate
 from ..errors import ReadError
-from ..modelling.algebra import Constraint
+from ..modelling.algebra import Constraint, Rule
+from ..modelling.reading import RuleReading
 from ..protocol.result import Result, Status
 
 INLINE = 10_000
@@ -35,6 +39,14 @@ CONSTRAINTS = (
     "RateParity",
 )
 """Constraints that can be saved, by the name of their class in mipclass.models."""
+RULES = ("Kernel", "Linear", "Polyhedron")
+"""Rules that can be saved, by the name of their class in mipclass.models; a kernel that is a function cannot."""
+WITHOUT_RULE = (
+    "the result was loaded from a file that does not hold its rule: an earlier version of mipclass wrote the file, or the rule has no "
+    "JSON form, such as a kernel that is a function. The numbers are in result.values; solve the problem again with warm_start=result "
+    "for a result that predicts."
+)
+"""What a loaded result without its rule says when it is asked to predict."""
 _DTYPES = ("b", "i", "u", "f", "U")
 """Kinds of NumPy arrays that are written: truth values, whole numbers, floats and text."""
 
@@ -60,12 +72,16 @@ def encode(value: Any, stored: Stored, name: str) -> Any:
         return float(value) if math.isfinite(value) else {"$number": repr(float(value))}
     if isinstance(value, np.ndarray):
         return _encode_array(value, stored, name)
+    if sp.issparse(value):
+        return {"$sparse": _encode_sparse(value, stored, name)}
+    if isinstance(value, RuleReading):
+        return {"$reading": encode_reading(value, stored, name)}
     if isinstance(value, Result):
         return {"$result": encode_result(value, stored, name)}
     if isinstance(value, Certificate):
         return {"$certificate": dict(value.content)}
     if isinstance(value, Constraint):
-        return {"$constraint": _encode_constraint(value, stored, name)}
+        return {"$constraint": _encode_part(value, CONSTRAINTS, stored, name)}
     if isinstance(value, tuple):
         return {"$tuple": [encode(item, stored, f"{name}_{k}") for k, item in enumerate(value)]}
     if isinstance(value, list):
@@ -78,17 +94,43 @@ def encode(value: Any, stored: Stored, name: str) -> Any:
     raise UnsavableError(f"a {type(value).__name__} has no JSON form.")
 
 
-def _encode_constraint(constraint: Constraint, stored: Stored, name: str) -> dict[str, Any]:
-    kind = type(constraint).__name__
-    if kind not in CONSTRAINTS:
-        raise UnsavableError(f"a {kind} has no JSON form; these constraints have: {', '.join(CONSTRAINTS)}.")
-    arguments = vars(constraint).values()  # a frozen dataclass keeps its fields in order, and nothing else
+def encode_reading(
+    reading: RuleReading, stored: Stored, name: str, known: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The JSON form of a rule that predicts; its values are left out where they are the arrays of `known`."""
+    values = reading.values
+    is_known = known is not None and values.keys() == known.keys() and all(values[key] is known[key] for key in values)
+    return {
+        "rule": _encode_part(reading.rule, RULES, stored, f"{name}_rule"),
+        "values": None if is_known else encode(dict(values), stored, f"{name}_values"),
+        "classes": encode(reading.classes, stored, f"{name}_classes"),
+        "feature_names": list(reading.feature_names),
+        "sentence": reading.sentence(),
+    }
+
+
+def _encode_part(part: Constraint | Rule, kinds: tuple[str, ...], stored: Stored, name: str) -> dict[str, Any]:
+    """A constraint or a rule whose class is one of `kinds`, by the arguments that it was made from."""
+    from .. import models
+
+    kind = type(part).__name__
+    if kind not in kinds or type(part) is not getattr(models, kind):
+        raise UnsavableError(f"a {kind} has no JSON form; these have one: {', '.join(kinds)}.")
+    arguments = vars(part).values()  # a frozen dataclass keeps its fields in order, and nothing else
     return {"class": kind, "arguments": [encode(value, stored, f"{name}_{k}") for k, value in enumerate(arguments)]}
 
 
+def _encode_sparse(matrix: Any, stored: Stored, name: str) -> dict[str, Any]:
+    rows = sp.csr_array(matrix)
+    parts = {part: encode(getattr(rows, part), stored, f"{name}_{part}") for part in ("data", "indices", "indptr")}
+    return {"shape": list(rows.shape), **parts}
+
+
 def _encode_array(array: NDArray[Any], stored: Stored, name: str) -> Any:
-    if array.dtype.kind == "O" and all(isinstance(item, str) for item in array.ravel()):
-        array = array.astype(str)
+    if array.dtype.kind == "O" and all(
+        isinstance(item, str | int | float | np.integer | np.bool_) for item in array.flat
+    ):
+        return {"$objects": {"shape": list(array.shape), "data": [encode(item, stored, name) for item in array.flat]}}
     if array.dtype.kind not in _DTYPES:
         raise UnsavableError(f"an array of {array.dtype} has no JSON form.")
     if array.size > INLINE:
@@ -115,7 +157,11 @@ def encode_result(result: Result, stored: Stored, prefix: str = "result") -> dic
             document["extra"] = kept
             continue
         try:
-            document[field.name] = encode(value, stored, f"{prefix}_{field.name}")
+            if isinstance(value, RuleReading):
+                reading = encode_reading(value, stored, f"{prefix}_reading", known=result.values)
+                document[field.name] = {"$reading": reading}
+            else:
+                document[field.name] = encode(value, stored, f"{prefix}_{field.name}")
         except UnsavableError:
             document[field.name] = None
             left_out.append(field.name)
@@ -138,40 +184,84 @@ def decode(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
             return arrays[content]
         if key == "$array":
             return _decode_array(content)
+        if key == "$objects":
+            return _shaped(np.array([*map(_label, content["data"]), None], dtype=object)[:-1], content["shape"])
+        if key == "$sparse":
+            return _decode_sparse(content, arrays)
+        if key == "$reading":
+            return decode_reading(content, arrays)
         if key == "$result":
             return decode_result(content, arrays)
         if key == "$certificate":
             return Certificate(content)
         if key == "$constraint":
-            return _decode_constraint(content, arrays)
+            return _decode_part(content, CONSTRAINTS, "constraint", arrays)
         if key == "$mapping":
             return {decode(name, arrays): decode(item, arrays) for name, item in content}
     return {key: decode(item, arrays) for key, item in value.items()}
 
 
-def _decode_constraint(content: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Constraint:
+def decode_reading(
+    content: dict[str, Any], arrays: Mapping[str, NDArray[Any]], known: Mapping[str, Any] | None = None
+) -> RuleReading:
+    """The rule of a JSON form; `known` are the values of the result around it."""
+    values = content["values"]
+    values = decode(values, arrays) if values is not None else known
+    classes, names = decode(content["classes"], arrays), tuple(map(str, content["feature_names"]))
+    if not isinstance(values, Mapping) or not isinstance(classes, np.ndarray) or classes.shape != (2,):
+        raise ReadError("a rule needs values by name and an array of two classes.")
+    rule = _decode_part(content["rule"], RULES, "rule", arrays)
+    return RuleReading.of_parts(rule, dict(values), classes, names, str(content["sentence"]))
+
+
+def _decode_part(content: dict[str, Any], kinds: tuple[str, ...], what: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
     from .. import models
 
-    if content["class"] not in CONSTRAINTS:
-        raise ReadError(f"there is no constraint {content['class']!r}; known are {', '.join(CONSTRAINTS)}.")
-    made: Constraint = getattr(models, content["class"])(*[decode(value, arrays) for value in content["arguments"]])
-    return made
+    if content["class"] not in kinds:
+        raise ReadError(f"there is no {what} {content['class']!r}; known are {', '.join(kinds)}.")
+    return getattr(models, content["class"])(*[decode(value, arrays) for value in content["arguments"]])
 
 
 def _decode_array(content: dict[str, Any]) -> NDArray[Any]:
     dtype = np.dtype(content["dtype"])
     if dtype.kind not in _DTYPES:
         raise ReadError(f"arrays of {dtype} are not read.")
-    shape = tuple(content["shape"])
     data = [decode(item, {}) for item in content["data"]]
-    if math.prod(shape) != len(data) or any(not isinstance(k, int) or k < 0 for k in shape):
-        raise ReadError(f"an array of shape {shape} holds {len(data)} numbers.")
-    return np.array(data, dtype=dtype).reshape(shape)
+    return _shaped(np.array(data, dtype=dtype), content["shape"])
+
+
+def _label(item: Any) -> Any:
+    """An entry of an array of objects, which is a plain text, truth value or number."""
+    label = decode(item, {})
+    if not isinstance(label, str | int | float):
+        raise ReadError(f"arrays of {type(label).__name__} are not read.")
+    return label
+
+
+def _shaped(flat: NDArray[Any], lengths: Any) -> NDArray[Any]:
+    """The entries in an array of these lengths, which have to fit their number."""
+    shape = tuple(lengths)
+    if math.prod(shape) != len(flat) or any(not isinstance(k, int) or k < 0 for k in shape):
+        raise ReadError(f"an array of shape {shape} holds {len(flat)} numbers.")
+    return flat.reshape(shape)
+
+
+def _decode_sparse(content: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> sp.csr_array:
+    parts = tuple(decode(content[part], arrays) for part in ("data", "indices", "indptr"))
+    rows = sp.csr_array(parts, shape=tuple(content["shape"]))
+    rows.check_format(full_check=True)  # Products read where the indices point to, also beyond the arrays.
+    return rows
 
 
 def decode_result(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Result:
     """The result of a JSON form."""
-    decoded = {key: decode(value, arrays) for key, value in document["result"].items()}
+    given = dict(document["result"])
+    reading = given.pop("reading", None)
+    decoded = {key: decode(value, arrays) for key, value in given.items()}
+    if reading is not None:
+        decoded["reading"] = decode_reading(reading["$reading"], arrays, known=decoded["values"])
+    elif "reading" in document.get("left_out", ()):
+        decoded["extra"] = {**decoded["extra"], "without_rule": WITHOUT_RULE}
     decoded["status"] = Status(decoded["status"])
     decoded["trace"] = [tuple(point) for point in decoded["trace"]]
     return Result(**decoded)

@@ -1,9 +1,9 @@
-"""save and load: estimators and results as JSON, large arrays beside it as .npz. No pickle; nothing is ever executed.
+"""save and load: estimators, results and their rules as JSON, large arrays beside it as .npz. No pickle; nothing is ever executed.
 
-    {"format": "mipclass", "version": 1, "kind": "estimator", "class": "ZeroOneClassifier",
+    {"format": "mipclass", "version": 2, "kind": "estimator", "class": "ZeroOneClassifier",
      "parameters": {...}, "fitted": {...}, "arrays": "model.npz" or null, "arrays_sha256": "..."}
 
-Values have the JSON forms of json_values.py. A class is found by its name in a fixed table, never by import. Attributes that
+Version 1 kept no rule of a result and wrote labels of object dtype as text; it is still read. Values have the JSON forms of json_values.py. A class is found by its name in a fixed table, never by import. Attributes that
 have no JSON form (a search tree, a path) are left out and listed under "left_out"; predictions do not need them.
 """
 
@@ -22,12 +22,24 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, ReadError
 from ..estimators import ESTIMATORS
+from ..modelling.conversions import conversion
 from ..protocol.result import Result
 from ..replacing import write_safely
 from .fitted_table import FittedTable
-from .json_values import Stored, UnsavableError, decode, decode_result, encode, encode_result
+from .json_values import (
+    Stored,
+    UnsavableError,
+    decode,
+    decode_reading,
+    decode_result,
+    encode,
+    encode_reading,
+    encode_result,
+)
 
-FORMAT, VERSION = "mipclass", 1
+RULE_CLASSIFIER = "RuleClassifier"
+"""What `result.classifier()` makes. Its class is imported when a file holds one, and scikit-learn with it."""
+FORMAT, VERSION, READ_VERSIONS = "mipclass", 2, (1, 2)
 TABLE_FIELDS = ("feature_names", "target", "mean", "scale", "classes", "categories")
 MAX_BYTES = 2**30
 """Larger files are refused before they are read."""
@@ -37,7 +49,7 @@ MAX_BYTES = 2**30
 
 
 def save(what: Any, path: str | Path) -> None:
-    """Write an estimator or a Result to `path` (.json), with an .npz file beside it when arrays are large.
+    """Write an estimator, a Result or its `classifier()` to `path` (.json), with an .npz file beside it when arrays are large.
 
     The arrays of a file that is there already are left alone until the new JSON file, which names the new arrays and their digest,
     has taken its place in one step: whenever saving is cut off, what loads is the old model or the new one, whole.
@@ -50,10 +62,13 @@ def save(what: Any, path: str | Path) -> None:
         document = {"kind": "result", **encode_result(what, stored)}
     elif type(what).__name__ in ESTIMATORS:
         document = {"kind": "estimator", **_estimator_document(what, stored)}
+    elif type(what).__name__ == RULE_CLASSIFIER:
+        document = {"kind": "rule", **_rule_document(what, stored)}
     elif isinstance(what, FittedTable):
         document = {"kind": "table", **_table_document(what, stored)}
     else:
-        raise InvalidInputError(f"save takes a Result or one of {', '.join(ESTIMATORS)}; got {type(what).__name__}.")
+        known = ", ".join((RULE_CLASSIFIER, *ESTIMATORS))
+        raise InvalidInputError(f"save takes a Result or one of {known}; got {type(what).__name__}.")
     free, used = _free_name(path)
     document = {"format": FORMAT, "version": VERSION, **document, "arrays": free if stored else None}
     if stored:
@@ -90,9 +105,24 @@ def _estimator_document(estimator: Any, stored: Stored) -> dict[str, Any]:
             fitted[name] = encode(value, stored, name)
         except UnsavableError:
             left_out.append(name)
+    if "classes_" in left_out:  # nothing can be predicted without them
+        raise InvalidInputError(
+            f"the labels of this {type(estimator).__name__} have dtype {estimator.classes_.dtype}, which has no JSON form; text, numbers and "
+            "truth values have one. Fit with such labels, or keep the estimator with pickle."
+        )
     if not any(name.endswith("_") for name in fitted):
         raise InvalidInputError(f"this {type(estimator).__name__} is not fitted; call fit before save.")
     return {"class": type(estimator).__name__, "parameters": parameters, "fitted": fitted, "left_out": left_out}
+
+
+def _rule_document(classifier: Any, stored: Stored) -> dict[str, Any]:
+    try:
+        return {"reading": encode_reading(classifier.reading, stored, "reading")}
+    except UnsavableError as err:
+        raise InvalidInputError(
+            f"the rule of this {RULE_CLASSIFIER} cannot be saved: {err} Saved are linear rules, polyhedra and kernels by name, "
+            "such as Kernel('rbf'), with labels that are text or numbers; keep others with pickle."
+        ) from err
 
 
 def _table_document(fitted: FittedTable, stored: Stored) -> dict[str, Any]:
@@ -104,7 +134,7 @@ def _table_document(fitted: FittedTable, stored: Stored) -> dict[str, Any]:
 
 
 def load(path: str | Path) -> Any:
-    """Read what `save` wrote: an estimator that predicts as before, or a Result."""
+    """Read what `save` wrote: an estimator, a Result or its classifier, which predicts as before."""
     path = Path(path)
     document = _read_document(path)
     arrays = _read_arrays(path, document)
@@ -113,13 +143,17 @@ def load(path: str | Path) -> Any:
             return decode_result(document, arrays)
         if document["kind"] == "estimator":
             return _decode_estimator(document, arrays)
+        if document["kind"] == "rule":
+            return conversion("classifier")(decode_reading(document["reading"], arrays))
         if document["kind"] == "table":
             return _decode_table(document, arrays)
     except ReadError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as err:
         raise ReadError(f"{path.name} is damaged: {type(err).__name__}: {err}.") from err
-    raise ReadError(f"{path.name} holds a {document['kind']!r}; this version knows 'estimator', 'table' and 'result'.")
+    raise ReadError(
+        f"{path.name} holds a {document['kind']!r}; this version knows 'estimator', 'table', 'rule' and 'result'."
+    )
 
 
 def _read_document(path: Path) -> dict[str, Any]:
@@ -133,9 +167,9 @@ def _read_document(path: Path) -> dict[str, Any]:
         raise ReadError(f"{path.name} is not JSON: {err}") from err
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ReadError(f"{path.name} was not written by mipclass.save.")
-    if document.get("version") != VERSION:
+    if document.get("version") not in READ_VERSIONS:
         raise ReadError(
-            f"{path.name} has version {document.get('version')!r}; this mipclass reads version {VERSION}. Update mipclass."
+            f"{path.name} has version {document.get('version')!r}; this mipclass reads versions {READ_VERSIONS[0]} to {VERSION}. Update mipclass."
         )
     if "kind" not in document:
         raise ReadError(f"{path.name} does not say what it holds.")

@@ -114,8 +114,8 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
         reading = getattr(self, "_reading", None)
         if reading is None:
             raise AttributeError(
-                f"this {type(self).__name__} has no rule in words: it is not fitted, has a kernel, or was loaded from a file (the digits are "
-                "chosen on the training points, which a file does not hold); coef_ and intercept_ have the numbers."
+                f"this {type(self).__name__} has no rule in words: it is not fitted, has a kernel, or was loaded from a file of an earlier version "
+                "(the digits are chosen on the training points, which a file does not hold); coef_ and intercept_ have the numbers."
             )
         return str(reading.sentence())
 

@@ -29,6 +29,17 @@ class RuleReading:
         self._data: Data | None = data
         self._sentence = ""
 
+    @classmethod
+    def of_parts(
+        cls, rule: Rule, values: Values, classes: NDArray[Any], feature_names: tuple[str, ...], sentence: str
+    ) -> RuleReading:
+        """A rule without the training data, whose sentence was worked out before."""
+        reading = cls.__new__(cls)
+        reading.rule, reading.values = rule, values
+        reading.classes, reading.feature_names = classes, feature_names
+        reading._data, reading._sentence = None, sentence
+        return reading
+
     def decision_function(self, X: Any) -> Array:
         """The score of each row of X; a data frame's columns are found by name."""
         return self.rule.scores(self.values, self._columns(X))

@@ -159,6 +159,8 @@ class Result:
         return self._classifies().sentence()
 
     def _classifies(self) -> Reading:
+        if self.reading is None and self.extra.get("without_rule"):
+            raise InvalidInputError(str(self.extra["without_rule"]))
         if self.reading is None and self.has_point:
             raise InvalidInputError(
                 "the result of a program, not of a Model, has no rule to predict with; its numbers are in result.values. "

@@ -19,6 +19,7 @@ from mipclass import models
 from mipclass.app.saving import ESTIMATORS, load, save
 from mipclass.errors import InvalidInputError, ReadError
 from tests.breadth import mostly_slow
+from tests.models.every_problem import EVERY_PROBLEM, K, X, Y
 
 
 def data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
@@ -69,6 +70,103 @@ def test_results_round_trip_bit_for_bit(tmp_path: Path) -> None:
     assert again.status == result.status
     assert again.trace == result.trace
     assert all(np.array_equal(again.values[name], result.values[name]) for name in result.values)
+
+
+PREDICTING = [
+    "hinge_svm", "polyhedral", "rlp", "zero_one", "rows on the weights", "a penalised offset", "one hyperplane", "a kernel",
+    "a kernel on sparse rows", "a precomputed kernel", "a free multiplier",
+]  # fmt: skip
+"""One problem for each kind of rule and of values."""
+
+
+@pytest.mark.parametrize("name", PREDICTING)
+def test_a_loaded_result_predicts_exactly_as_before(name: str, tmp_path: Path) -> None:
+    result = mipclass.solve(EVERY_PROBLEM[name]())
+    save(result, tmp_path / "result.json")
+    save(result.classifier(), tmp_path / "rule.json")
+    again, classifier = load(tmp_path / "result.json"), load(tmp_path / "rule.json")
+    new = K if name == "a precomputed kernel" else np.random.default_rng(1).normal(size=(50, 2))
+    for loaded in (again, again.classifier(), classifier):
+        assert np.array_equal(loaded.decision_function(new), result.decision_function(new))
+        assert np.array_equal(loaded.predict(new), result.predict(new))
+        assert loaded.predict(new).dtype == result.predict(new).dtype
+    assert again.rule == result.rule
+    assert str(again) == str(result)
+    for attribute in ("classes_", "feature_names_in_", *(["coef_", "intercept_"] if "w" in result.values else [])):
+        assert np.array_equal(getattr(classifier, attribute), getattr(result.classifier(), attribute))
+    save(again, tmp_path / "twice.json")
+    assert (tmp_path / "twice.json").read_text() == (tmp_path / "result.json").read_text()
+
+
+def test_a_loaded_result_finds_the_columns_of_a_frame_by_name(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    result = mipclass.solve(models.hinge_svm(X, Y, 1.0, feature_names=["age", "dose"]))
+    save(result, tmp_path / "result.json")
+    frame = pandas.DataFrame(X[:, ::-1], columns=["dose", "age"])
+    assert np.array_equal(load(tmp_path / "result.json").predict(frame), result.predict(X))
+
+
+def test_large_kernel_rules_keep_their_points_once(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(150, 100))
+    y = points[:, 0] > 0
+    problem = models.Model(points, y, rule=models.Kernel("rbf"), minimize=0.5 * models.L2() + models.Hinge())
+    result = mipclass.solve(problem)
+    save(result, tmp_path / "result.json")
+    with np.load(tmp_path / "result.npz") as archive:
+        assert [archive[name].shape for name in archive.files] == [(150, 100)]
+    assert np.array_equal(load(tmp_path / "result.json").decision_function(points), result.decision_function(points))
+
+
+def own_kernel(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return (one @ other.T + 1.0) ** 2
+
+
+def test_a_rule_without_a_json_form_is_missed_in_one_sentence(tmp_path: Path) -> None:
+    problem = models.Model(X, Y, rule=models.Kernel(own_kernel), minimize=0.5 * models.L2() + models.Hinge())
+    result = mipclass.solve(problem)
+    save(result, tmp_path / "result.json")
+    again = load(tmp_path / "result.json")
+    assert np.array_equal(again.values["c"], result.values["c"])
+    assert str(again) == result.summary()
+    for ask in (lambda: again.predict(X), again.classifier, lambda: again.rule):
+        with pytest.raises(InvalidInputError, match=r"does not hold its rule.*warm_start=result"):
+            ask()
+    assert mipclass.solve(problem, warm_start=again).objective == pytest.approx(result.objective)
+    with pytest.raises(InvalidInputError, match=r"cannot be saved: a function has no JSON form"):
+        save(result.classifier(), tmp_path / "rule.json")
+
+
+def test_files_of_version_one_still_load(tmp_path: Path) -> None:
+    """They have no rule of a result, and labels of object dtype as text."""
+    estimator = mipclass.ZeroOneClassifier().fit(X, np.where(Y > 0, "yes", "no").astype(object))
+    save(estimator, tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    stored = document["fitted"]["result_"]["$result"]
+    stored["result"]["reading"] = None
+    stored["left_out"] = ["reading"]
+    labels = {"$array": {"dtype": "<U3", "shape": [2], "data": ["no", "yes"]}}
+    document["fitted"] = {**document["fitted"], "classes_": labels, "result_": {"$result": stored}}
+    del document["fitted"]["_reading"]
+    (tmp_path / "model.json").write_text(json.dumps({**document, "version": 1, "left_out": ["_reading"]}))
+    again = load(tmp_path / "model.json")
+    assert np.array_equal(again.predict(X), estimator.predict(X))
+    with pytest.raises(AttributeError, match="file of an earlier version"):
+        _ = again.rule_
+    (tmp_path / "result.json").write_text(
+        json.dumps({"format": "mipclass", "version": 1, "kind": "result", **stored, "arrays": None})
+    )
+    with pytest.raises(InvalidInputError, match="an earlier version of mipclass wrote the file"):
+        load(tmp_path / "result.json").predict(X)
+
+
+@pytest.mark.parametrize("name", ["OutlierPathSVC", "PolyhedralClassifier", "ZeroOneClassifier"])
+def test_a_loaded_estimator_has_its_rule_in_words(name: str, tmp_path: Path) -> None:
+    estimator = getattr(mipclass, name)(**FITS.get(name, {})).fit(*data())
+    save(estimator, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.rule_ == estimator.rule_
+    assert np.array_equal(again.result_.predict(data()[0]), estimator.result_.predict(data()[0]))
 
 
 def test_large_arrays_go_beside(tmp_path: Path) -> None:
@@ -156,6 +254,36 @@ def test_broken_files_are_refused(change: dict[str, Any], message: str, tmp_path
     save(estimator, path)
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(ReadError, match=message):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rule": {"class": "os.system", "arguments": ["true"]}}, "no rule 'os.system'"),
+        ({"rule": {"class": "Linear", "arguments": [7]}}, "damaged"),
+        ({"values": None}, "needs values by name"),
+        ({"classes": 3}, "an array of two classes"),
+        ({"classes": {"$objects": {"shape": [3], "data": ["a", "b"]}}}, "holds 2"),
+        ({"classes": {"$objects": {"shape": [2], "data": ["a", [1]]}}}, "arrays of list are not read"),
+    ],
+)
+def test_broken_rules_are_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "rule.json"
+    save(mipclass.solve(models.rlp(X, Y)).classifier(), path)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "reading": {**document["reading"], **change}}))
+    with pytest.raises(ReadError, match=message):
+        load(path)
+
+
+def test_sparse_rows_that_point_beyond_their_arrays_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    save(mipclass.solve(EVERY_PROBLEM["a kernel on sparse rows"]()), path)
+    document = json.loads(path.read_text())
+    document["result"]["values"]["points"]["$sparse"]["indices"]["$array"]["data"][0] = 10**6
+    path.write_text(json.dumps(document))
+    with pytest.raises(ReadError, match="damaged"):
         load(path)
 
 
