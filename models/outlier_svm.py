@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..checks import is_whole_number
 from ..errors import InvalidInputError
 from ..modelling.algebra import Constraint
@@ -19,8 +19,17 @@ from ..modelling.model import Model
 from .penalties import L2
 from .rules import Linear
 
-_ROUNDING = 1e-9
-"""Tolerance, in weight, when amounts are compared with sums of weights: products such as 0.29 * 100 are not exact."""
+_OF_LIGHTEST = 1e-9
+"""Tolerance of a limit, as a fraction of the lightest point: a share such as 0.2857142857 of seven points means two of them."""
+
+_ADDITION = 2.0**-52
+"""Relative rounding error of one addition, with room: a sum of n weights in any order, or a share of it, is right to n times this."""
+
+_WHOLE = 2.0**-50
+"""Relative distance from a whole multiple of the lightest weight that is rounding: 0.1 + 0.1 + 0.1 is three times 0.1."""
+
+_MOST_UNITS = 2.0**20
+"""Largest whole coefficient in a row of a program: solvers take a binary variable for whole within about 1e-6."""
 
 _MARGIN_TOLERANCE = 1e-6
 """Violation of a margin of one that a point may have and still count as kept: a solver's feasibility tolerance."""
@@ -42,6 +51,17 @@ class OutlierLimits:
     total: float | None
     positives: float
     negatives: float
+
+    @property
+    def most(self) -> float:
+        """The largest of the limits."""
+        return max(self.total or 0.0, self.positives, self.negatives)
+
+    def counts(self, positive: Mask) -> list[tuple[str, Mask, float]]:
+        """The name of each limit's row, the points that it counts, and the weight that it lets be left out of them."""
+        if self.total is not None:
+            return [("outliers", np.ones_like(positive), self.total)]
+        return [("outliers_positive", positive, self.positives), ("outliers_negative", ~positive, self.negatives)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +100,9 @@ class HardMargin(Constraint):
             (~data.positive, negative, limits.negatives),
         ):
             weight = float(data.weights[mask].sum())
-            if mask.any() and (amount if limits.total is None else limits.total) >= weight - _ROUNDING:
+            most = amount if limits.total is None else limits.total
+            counted = data.weights[mask] if limits.total is None else data.weights
+            if mask.any() and most >= weight - limit_tolerance(counted):
                 raise InvalidInputError(
                     f"outliers={self.outliers!r} would let all {weight:g} points of class {label!r} be left out, and any margin "
                     f"is possible without them. Give a smaller number, or a share for each class: {{{label!r}: 0.1, ...}}."
@@ -99,24 +121,19 @@ class HardMargin(Constraint):
 
     def declare(self, d: Declaration) -> None:
         """The margin rows, switched off by the binary variable `outlier` where points may be left out, and their limits."""
-        limits = self.limits(d.data)
-        if max(limits.total or 0.0, limits.positives, limits.negatives) < d.points.weights.min() - _ROUNDING:
+        limits, given = self.limits(d.data), d.data.weights
+        if limits.most < d.points.weights.min() - limit_tolerance(given):
             d.builder.subject_to("margin", d.margins >= 1, labels=d.points.first)
             return
         outlier = d.builder.binaries("outlier", labels=d.points.first)
         big_m = self._big_m(d)
         d.builder.subject_to("margin", d.margins >= 1, when=(outlier, 0), big_m=big_m, labels=d.points.first)
-        weights, positive = d.points.weights, d.points.y_pm1 > 0
-        if limits.total is not None:
-            d.builder.subject_to("outliers", weights @ outlier <= _rounded(limits.total, weights))
-            return
-        for name, mask, amount in (
-            ("outliers_positive", positive, limits.positives),
-            ("outliers_negative", ~positive, limits.negatives),
-        ):
-            if mask.any():
-                side = np.where(mask, weights, 0.0)
-                d.builder.subject_to(name, side @ outlier <= _rounded(amount, weights))
+        counts = limits.counts(d.points.y_pm1 > 0), limits.counts(d.data.positive)
+        for (name, points, amount), (_, rows, _) in zip(*counts, strict=True):
+            if points.any():
+                row = np.zeros(d.points.n)
+                row[points], at_most = _row(d.points.weights[points], amount, limit_tolerance(given[rows]))
+                d.builder.subject_to(name, row @ outlier <= at_most)
 
     def _big_m(self, d: Declaration) -> Array:
         """Per point, by how much its margin row can be broken at an optimum.
@@ -160,12 +177,14 @@ class HardMargin(Constraint):
 
     def _norm_with_offset(self, d: Declaration, f: Array) -> float | None:
         """2 / width of the slab along a direction with signed projections f; None when it does not separate."""
-        limits = self.limits(d.data)
+        limits, given = self.limits(d.data), d.data.weights
         positive, weights = d.points.y_pm1 > 0, d.points.weights
         if limits.total is None:
-            splits = [(limits.positives, limits.negatives)]
+            of_positives, of_negatives = (limit_tolerance(given[side]) for side in (d.data.positive, ~d.data.positive))
+            splits = [(limits.positives + of_positives, limits.negatives + of_negatives)]
         else:
-            splits = [(limits.total * share, limits.total * (1 - share)) for share in np.linspace(0, 1, 11)]
+            half = limit_tolerance(given) / 2  # both classes together may exceed the limit by the tolerance once
+            splits = [(limits.total * s + half, limits.total * (1 - s) + half) for s in np.linspace(0, 1, 11)]
         widths = [
             _after(f[positive], weights[positive], p) + _after(f[~positive], weights[~positive], q) for p, q in splits
         ]
@@ -174,18 +193,17 @@ class HardMargin(Constraint):
     def _kept_worst(self, d: Declaration, f: Array) -> float:
         """The smallest signed projection once the allowed weight is left out."""
         limits = self.limits(d.data)
-        return _after(f, d.points.weights, limits.positives if limits.total is None else limits.total)
+        amount = limits.positives if limits.total is None else limits.total
+        return _after(f, d.points.weights, amount + limit_tolerance(d.data.weights))
 
     def violation(self, model: Model, values: Mapping[str, Any]) -> float:
         """The weight left out beyond the limit."""
-        limits = self.limits(model.data)
-        broken = np.where(model.margins(values) < 1 - _MARGIN_TOLERANCE, model.weights, 0.0)
-        if limits.total is not None:
-            excess = broken.sum() - limits.total
-        else:
-            positive = model.data.positive
-            excess = max(broken[positive].sum() - limits.positives, broken[~positive].sum() - limits.negatives)
-        return float(excess) if excess > _ROUNDING else 0.0
+        broken, worst = model.margins(values) < 1 - _MARGIN_TOLERANCE, 0.0
+        for _, counted, amount in self.limits(model.data).counts(model.data.positive):
+            excess = float(model.weights[counted & broken].sum()) - amount
+            if excess > limit_tolerance(model.weights[counted]):
+                worst = max(worst, excess)
+        return worst
 
     def formula(self) -> str:
         """The constraint in one line, for printing a model."""
@@ -238,15 +256,58 @@ def _amount(value: float, weight: float) -> float:
     return float(value) if isinstance(value, int | np.integer) else float(value) * weight
 
 
-def _rounded(amount: float, weights: Array) -> float:
-    """Rounded down when only whole numbers can be reached, so that rounding errors cannot cost a point."""
-    return float(np.floor(amount + _ROUNDING)) if (weights == np.round(weights)).all() else amount
+def limit_tolerance(weights: Array) -> float:
+    """By how much the weight that is left out may exceed a limit on a sum of these weights and still count as keeping it.
+
+    It scales with the weights, so that the unit of weight does not matter, and it is below the weight of any point that float64
+    can tell from rounding. Sums of whole numbers are exact: only the limit itself is rounded then.
+    """
+    used = weights[weights > 0]
+    if not len(used):
+        return 0.0
+    additions = 1 if (used == np.round(used)).all() else len(used)
+    return float(_OF_LIGHTEST * used.min() + additions * _ADDITION * used.sum())
+
+
+def weight_unit(weights: Array) -> float:
+    """A unit in which positive weights are whole numbers if they are multiples of the lightest, or whole as they are.
+
+    Sums of whole numbers have no rounding error. Otherwise it is a power of two that brings the heaviest to [1, 2), which
+    changes no digit.
+    """
+    lightest, heaviest = float(weights.min()), float(weights.max())
+    if heaviest <= _MOST_UNITS * lightest and _are_whole(weights / lightest):
+        return lightest
+    if heaviest <= _MOST_UNITS and (weights == np.round(weights)).all():
+        return 1.0
+    return float(2.0 ** np.floor(np.log2(heaviest)))
+
+
+def in_units(weights: Array, unit: float) -> Array:
+    """The weights in a unit, without the rounding errors of multiples."""
+    scaled = weights / unit
+    return np.round(scaled) if _are_whole(scaled) else scaled
+
+
+def _are_whole(values: Array) -> bool:
+    """Whether all are whole numbers >= 1 but for rounding."""
+    return bool((np.abs(values - np.round(values)) <= _WHOLE * values).all() and (np.round(values) >= 1).all())
+
+
+def _row(weights: Array, amount: float, tolerance: float) -> tuple[Array, float]:
+    """Coefficients and right side of a limit on the weight left out, in the unit that solvers' absolute tolerances ask for.
+
+    Where only whole numbers can be reached, the right side is rounded down, so that rounding errors cannot cost a point.
+    """
+    unit = weight_unit(weights)
+    scaled, most = in_units(weights, unit), (amount + tolerance) / unit
+    return scaled, float(np.floor(most)) if (scaled == np.round(scaled)).all() else most
 
 
 def _after(f: Array, weights: Array, amount: float) -> float:
     """The smallest f once the smallest ones of at most this weight have gone (one always stays)."""
     order = np.argsort(f)
-    gone = int(np.sum(np.cumsum(weights[order]) <= amount + _ROUNDING))
+    gone = int(np.sum(np.cumsum(weights[order]) <= amount))
     return float(f[order[min(gone, len(f) - 1)]])
 
 

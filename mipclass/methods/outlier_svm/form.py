@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ...arrays import Index
 from ...modelling.model import Model
 from ...modelling.problem import Problem
-from ...models.outlier_svm import HardMargin, OutlierLimits
+from ...models.outlier_svm import HardMargin, OutlierLimits, in_units, limit_tolerance, weight_unit
 from ...models.penalties import L2
 from ...models.rules import Linear
 from ...protocol.result import Values
@@ -43,7 +43,13 @@ class OutlierForm:
     def keeps_all_points(self) -> bool:
         """Whether the limits are below the weight of every point, so that no point can be left out."""
         weights = self.model.weights
-        return max(self.limits.total or 0.0, self.limits.positives, self.limits.negatives) < weights[weights > 0].min()
+        return self.limits.most < weights[weights > 0].min() - limit_tolerance(weights)
+
+    @cached_property
+    def unit(self) -> float:
+        """The unit of the clouds' weights and of the budget; equal weights are one each."""
+        weights = self.model.weights
+        return weight_unit(weights[weights > 0])
 
     @cached_property
     def rows1(self) -> Index:
@@ -70,15 +76,22 @@ class OutlierForm:
 
     @property
     def budget(self) -> Budget:
-        """The weight that may be left out of P1 and P2."""
+        """The weight that may be left out of P1 and P2, in units."""
         limits = self.limits
+        total = None if limits.total is None else limits.total / self.unit
         if self.has_offset:
-            return Budget(limits.positives, limits.negatives, limits.total)
-        return Budget(limits.positives if limits.total is None else limits.total)
+            return Budget(limits.positives / self.unit, limits.negatives / self.unit, total)
+        return Budget(limits.positives / self.unit if total is None else total)
 
     def _cloud(self, points: Any, rows: Index) -> Cloud:
-        weights = self.model.weights
-        return Cloud(points, None if (weights == 1).all() else weights[rows], rows)
+        # Both classes have weights or neither has: whether it has is decided by all weights.
+        used = self.model.weights > 0
+        weights = in_units(self.model.weights[used], self.unit)
+        if (weights == 1).all():
+            return Cloud(points, None, rows)
+        scaled = np.zeros(len(used))
+        scaled[used] = weights
+        return Cloud(points, scaled[rows], rows)
 
     def values(self, slab: Slab) -> Values:
         """The rule of a slab of positive width: scores +1 and -1 on its faces (without offset: +1 on the upper one)."""

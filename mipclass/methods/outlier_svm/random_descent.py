@@ -156,7 +156,7 @@ def offspring(
     """Children of every node of a level and the position of their parents; those that did not move are left out."""
     drawn1, drawn2 = [], []
     for v in range(len(points)):
-        amount1, amount2 = candidates(faces, v, budget, growth.delta)
+        amount1, amount2 = candidates(faces, v, budget, growth.delta, (p1.lightest, p2.lightest))
         drawn1.append(draw(f1[v], amount1, p1.weights, growth.n_children, rng))
         drawn2.append(draw(-f2[v], amount2, p2.weights, growth.n_children, rng))
     parent = np.repeat(np.arange(len(points)), growth.n_children)
@@ -175,16 +175,20 @@ def offspring(
     return children[real], parent[moved[real]]
 
 
-def candidates(faces: Slabs, v: int, budget: Budget, delta: float) -> tuple[float, float]:
+def candidates(
+    faces: Slabs, v: int, budget: Budget, delta: float, lightest: tuple[float, float]
+) -> tuple[float, float]:
     """The weight of worst projections of each class to draw from at node v: (1 + delta) gamma n, and more than is left out.
 
-    With a total budget, gamma n of a class is what the node's own split leaves out of it.
+    With a total budget, gamma n of a class is what the node's own split leaves out of it. The weight of the lightest point
+    more is enough to reach the next projection.
     """
     if budget.total is None:
         amount1, amount2 = budget.amounts
     else:
         amount1, amount2 = float(faces.out1[v]), float(faces.out2[v])
-    return max(faces.out1[v] + 1, (1 + delta) * amount1), max(faces.out2[v] + 1, (1 + delta) * amount2)
+    more1, more2 = lightest
+    return max(faces.out1[v] + more1, (1 + delta) * amount1), max(faces.out2[v] + more2, (1 + delta) * amount2)
 
 
 def draw(f: Array, amount: float, weights: Array | None, count: int, rng: np.random.Generator) -> Index:

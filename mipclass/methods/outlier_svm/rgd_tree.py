@@ -21,7 +21,7 @@ from ..base import Method, Refusal
 from .form import OutlierForm, match_outliers
 from .random_descent import DescentTree, Growth, SlabNode, boost, sample_size, tree_height
 from .rgd_graph import as_graph
-from .slab import ROUNDING, Budget, Cloud, mean_difference, unit
+from .slab import Budget, Cloud, mean_difference, tolerance, unit
 from .slab_widening import MaxMargin, nearest_direction, slab_along, widen
 
 PAIRS_TRIED = 100
@@ -106,7 +106,7 @@ def _growth(options: dict[str, Any], *, two_class: bool) -> Growth:
 def _forests(form: OutlierForm, growth: Growth, run: Run, paper: bool) -> Iterator[tuple[Budget, list[DescentTree]]]:
     """For every way to spend the budget and every start: the trees grown one after the other."""
     rng = np.random.default_rng(run.seed)
-    budgets = split_grid(form.budget, form.p1.weight, form.p2.weight, run.options["splits"]) if paper else [form.budget]
+    budgets = split_grid(form.budget, form.p1, form.p2, run.options["splits"]) if paper else [form.budget]
     first = _warm_root(form, run)
     widest, done = 0.0, 0
     for restart in range(run.options["restarts"]):
@@ -150,13 +150,19 @@ def _warm_root(form: OutlierForm, run: Run) -> Array | None:
     return unit(w) * (apart if apart > 0 else 1.0)
 
 
-def split_grid(budget: Budget, weight1: float, weight2: float, count: int) -> list[Budget]:
-    """A total amount shared between the classes in `count` ways, the discretisation of Definition 4."""
+def split_grid(budget: Budget, p1: Cloud, p2: Cloud, count: int) -> list[Budget]:
+    """A total amount shared between the classes in `count` ways, the discretisation of Definition 4.
+
+    The shares are whole where the weights are, because nothing else can be left out then.
+    """
     if budget.total is None:
         return [budget]
-    total = floor(budget.total + ROUNDING)
-    shares = np.unique(np.round(np.linspace(0, total, count)))
-    return [Budget(s, total - s) for s in shares if s <= weight1 - 1 and total - s <= weight2 - 1]
+    total = budget.total
+    shares = np.linspace(0, total, count)
+    if p1.is_whole and p2.is_whole:
+        total = floor(total + tolerance(p1.weights, p2.weights))
+        shares = np.unique(np.round(np.linspace(0, total, count)))
+    return [Budget(s, total - s) for s in shares if s < p1.weight and total - s < p2.weight]
 
 
 def _max_margin(polish: bool | str) -> MaxMargin:

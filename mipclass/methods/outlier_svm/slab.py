@@ -19,12 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import Array, Index, Mask
+from ...models.outlier_svm import limit_tolerance
 
 Points = Any
 """A float64 ndarray or CSR matrix, one point per row."""
 
 ROUNDING = 1e-9
-"""Tolerance, in weight, when amounts are compared with sums of weights: products such as 0.29 * 100 are not exact."""
+"""Tolerance, in points of weight one, when amounts are compared with counts: products such as 0.29 * 100 are not exact."""
 
 SORTED = 5000
 """Points up to which `worst` sorts what it selects; beyond, the order costs more than the selection."""
@@ -51,6 +52,16 @@ class Cloud:
     def weight(self) -> float:
         """The sum of the weights."""
         return float(self.n if self.weights is None else self.weights.sum())
+
+    @property
+    def lightest(self) -> float:
+        """The smallest weight."""
+        return 1.0 if self.weights is None else float(self.weights.min())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all weights are whole numbers, as those of points are that count once each."""
+        return self.weights is None or bool((self.weights == np.round(self.weights)).all())
 
     def take(self, chosen: Index | Mask) -> Cloud:
         """Some of the points, as a cloud of its own."""
@@ -164,12 +175,19 @@ def slabs(f1: Array, f2: Array, budget: Budget, weights1: Array | None = None, w
     high, left2 = head(-f2, amount2, weights2)
     row = np.arange(len(f1))
     if budget.total is None:
-        last1, last2 = (left1 <= amount1 + ROUNDING).sum(axis=1) - 1, (left2 <= amount2 + ROUNDING).sum(axis=1) - 1
+        last1 = (left1 <= amount1 + tolerance(weights1)).sum(axis=1) - 1
+        last2 = (left2 <= amount2 + tolerance(weights2)).sum(axis=1) - 1
     elif weights1 is None and weights2 is None:
         last1, last2 = best_count_split(low, high, floor(budget.total + ROUNDING))
     else:
-        last1, last2 = best_split(low, left1, high, left2, budget.total)
+        last1, last2 = best_split(low, left1, high, left2, budget.total + tolerance(weights1, weights2))
     return Slabs(low[row, last1], -high[row, last2], left1[row, last1], left2[row, last2])
+
+
+def tolerance(*weights: Array | None) -> float:
+    """By how much the weight left out may exceed an amount: that of a count, or of the model's limit on sums of these weights."""
+    given = [w for w in weights if w is not None]
+    return limit_tolerance(np.concatenate(given)) if given else ROUNDING
 
 
 def head(f: Array, amount: float, weights: Array | None) -> tuple[Array, Array]:
@@ -184,7 +202,8 @@ def head(f: Array, amount: float, weights: Array | None) -> tuple[Array, Array]:
             row[: k + 1].sort()
         return values[:, : k + 1], np.broadcast_to(np.arange(k + 1, dtype=np.float64), (m, k + 1))
     order = np.argsort(f, axis=1)
-    before = np.cumsum(weights[order], axis=1) - weights[order]
+    before = np.zeros(f.shape)
+    np.cumsum(weights[order[:, :-1]], axis=1, out=before[:, 1:])
     return np.take_along_axis(f, order, axis=1), before
 
 
@@ -197,12 +216,12 @@ def best_count_split(low: Array, high: Array, total: int) -> tuple[Index, Index]
     return k1[best], k2[best]
 
 
-def best_split(low: Array, left1: Array, high: Array, left2: Array, total: float) -> tuple[Index, Index]:
-    """Positions of the faces in `low` and `high` (negated) for the widest slab that leaves out at most `total` in all."""
+def best_split(low: Array, left1: Array, high: Array, left2: Array, most: float) -> tuple[Index, Index]:
+    """Positions of the faces in `low` and `high` (negated) for the widest slab that leaves out at most `most` in all."""
     last1, last2 = np.empty(len(low), dtype=np.int64), np.empty(len(low), dtype=np.int64)
     for v in range(len(low)):
-        allowed = np.flatnonzero(left1[v] <= total + ROUNDING)
-        other = np.searchsorted(left2[v], total - left1[v][allowed] + ROUNDING, side="right") - 1
+        allowed = np.flatnonzero(left1[v] <= most)
+        other = np.searchsorted(left2[v], most - left1[v][allowed], side="right") - 1
         best = int(np.argmax(low[v][allowed] + high[v][other]))
         last1[v], last2[v] = allowed[best], other[best]
     return last1, last2
@@ -220,14 +239,5 @@ def worst(f: Array, amount: float, weights: Array | None) -> tuple[Index, Array]
         return part[np.argsort(f[part])] if len(f) <= SORTED else part, np.arange(1.0, k + 1.0)
     order = np.argsort(f, kind="stable")
     summed = np.cumsum(weights[order])
-    k = min(int(np.searchsorted(summed, amount - ROUNDING)) + 1, len(f))
+    k = min(int(np.searchsorted(summed, amount - tolerance(weights))) + 1, len(f))
     return order[:k], summed[:k]
-
-
-def left_out(f: Array, amount: float, weights: Array | None) -> Mask:
-    """Mask of the smallest projections whose weights sum to at most `amount`; ties go to the earlier point."""
-    mask = np.zeros(len(f), dtype=bool)
-    order = np.argsort(f, kind="stable")
-    summed = np.cumsum(np.ones(len(f)) if weights is None else weights[order])
-    mask[order[summed <= amount + ROUNDING]] = True
-    return mask

@@ -16,7 +16,7 @@ from ...arrays import Array, Mask
 from ...protocol.result import Status
 from ...protocol.run import Run
 from .sifting import nearest_points
-from .slab import Budget, Cloud, left_out, project, slabs
+from .slab import Budget, Cloud, project, slabs
 
 MaxMargin = Callable[[Cloud, Cloud, Run], Array | None]
 """The unit direction of the widest slab between two separable classes, or None when there is none."""
@@ -46,10 +46,8 @@ def slab_along(p1: Cloud, p2: Cloud, budget: Budget, u: Array) -> Slab:
     f1, f2 = project(p1, p2, u[None, :])
     found = slabs(f1, f2, budget, p1.weights, p2.weights)
     a, c = float(found.a[0]), float(found.c[0])
-    # Only points beyond a face need to go: ties with a face stay, and so do points of weight that was not needed.
-    out1 = left_out(f1[0], float(found.out1[0]), p1.weights) & (f1[0] < a)
-    out2 = left_out(-f2[0], float(found.out2[0]), p2.weights) & (f2[0] > c)
-    return Slab(u, a, c, out1, out2)
+    # The points beyond a face are those that were counted before it in the order of projections; ties with a face stay.
+    return Slab(u, a, c, f1[0] < a, f2[0] > c)
 
 
 def nearest_direction(p1: Cloud, p2: Cloud, run: Run) -> Array | None:
