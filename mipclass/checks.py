@@ -1,4 +1,4 @@
-"""Checks of single arguments that several rooms share: numbers, whole numbers, vectors.
+"""Checks of single arguments that several rooms share: numbers, whole numbers, vectors, values in messages.
 
 True and False are numbers to Python, but an argument that expects a number refuses them: they are nearly always mistakes.
 """
@@ -21,6 +21,11 @@ def is_number(value: Any) -> TypeGuard[float]:
 def is_whole_number(value: Any) -> TypeGuard[int]:
     """The value is an integer of Python or NumPy, and not a bool."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as Python's own value, which messages print as the user wrote it: 0 and not np.int64(0)."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def positive_integer(name: str, value: Any) -> int:

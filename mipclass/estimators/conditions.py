@@ -26,12 +26,13 @@ class Conditions:
 
     @classmethod
     def at_quantiles(cls, X: Array, weights: Array, most: int) -> Conditions:
-        """At most `most` thresholds for each column that is no short list of whole numbers."""
+        """At most `most` thresholds for each column that is no short list of whole numbers and not constant."""
         columns: list[int] = []
         thresholds: list[float] = []
         for j in range(X.shape[1]):
             values, place = np.unique(X[weights > 0, j], return_inverse=True)
-            if len(values) <= WHOLE_VALUES and (values == np.round(values)).all():
+            is_short_list = len(values) <= WHOLE_VALUES and (values == np.round(values)).all()
+            if is_short_list or len(values) == 1:  # a constant column has no two values to put a threshold between
                 columns.append(j)
                 thresholds.append(np.nan)
                 continue

@@ -10,14 +10,15 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from ..analysis.score_card import ScoreCard, count_totals
-from ..arrays import Array
-from ..checks import is_number, is_whole_number
+from ..arrays import Array, Mask, Positions
+from ..checks import is_number, is_whole_number, plain
 from ..errors import InvalidInputError
 from ..modelling.algebra import Constraint
 from ..modelling.model import Model
 from ..models.coefficient_constraints import Bounds, IntegerCoefficients, MaxFeatures, Monotone
 from ..models.logistic import Logistic
 from ..models.penalties import L2
+from ..models.rate_constraints import RateParity
 from ..protocol.result import Result
 from ..protocol.run import Run
 from ..solving.driver import solve_within
@@ -45,7 +46,8 @@ class RiskScoreClassifier(BinaryClassifier):
     monotone : directions by column, such as {"age": +1}, by name or number.
     subject_to : further constraints, such as models.FalsePositiveRate(at_most=0.05).
     calibration_folds : None takes probabilities from the logistic model. A number k recalibrates them: cards are fitted without each
-        of k folds in turn, and slope and shift of the log-odds are fitted to the held-out points.
+        of k folds in turn, and slope and shift of the log-odds are fitted to the held-out points. Each class needs at least k points
+        of positive weight.
     class_weight : weights by class: a mapping, "balanced" or None. Probabilities are then of the weighted population.
     solver, options : "auto" or a solver's name, and its options.
     time_limit : seconds of the whole fit, or None for a fixed number of search steps (about a second). gap : relative gap to stop at.
@@ -118,9 +120,10 @@ class RiskScoreClassifier(BinaryClassifier):
         self._check_parameters()
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
-        folds = self._folds(X, y, random)
-        conditions = self._conditions(X, self._weighted(y, weights, self.class_weight))
+        effective = self._weighted(y, weights, self.class_weight)
+        conditions = self._conditions(X, effective)
         model = self._model(conditions, X, y, weights)
+        folds = self._folds(y, effective > 0, random)
         self.result_ = self._solve(model, run, len(folds) + 1, seed)
         values = self.result_.values
         self.coef_ = np.asarray(values["w"], dtype=np.float64).reshape(1, -1)
@@ -155,14 +158,18 @@ class RiskScoreClassifier(BinaryClassifier):
             return Conditions.as_they_are(X.shape[1])
         return Conditions.at_quantiles(X, weights, int(self.thresholds))
 
-    def _model(self, conditions: Conditions, X: Array, y: Any, weights: Array) -> Model:
-        """The declared problem in the conditions."""
+    def _model(self, conditions: Conditions, X: Array, y: Any, weights: Array, rows: Positions | None = None) -> Model:
+        """The declared problem in the conditions, of all points or of some rows."""
         low, high = self.points if isinstance(self.points, tuple) else (-self.points, self.points)
         constraints: list[Constraint] = [IntegerCoefficients(low, high, intercept=True)]
         if self.max_features is not None:
             constraints.append(MaxFeatures(self.max_features))
         constraints += self._signs_by_column(conditions)
-        constraints += [self.subject_to] if isinstance(self.subject_to, Constraint) else list(self.subject_to)
+        further = [self.subject_to] if isinstance(self.subject_to, Constraint) else list(self.subject_to)
+        if rows is not None:
+            X, y, weights = X[rows], y[rows], weights[rows]
+            further = [_of_rows(constraint, rows) for constraint in further]
+        constraints += further
         loss = Logistic(Logistic.FREE if self.multiplier is None else float(self.multiplier))
         return Model(
             conditions.apply(X), y, minimize=loss, subject_to=constraints, sample_weight=weights,
@@ -199,15 +206,25 @@ class RiskScoreClassifier(BinaryClassifier):
 
     # -- probabilities ------------------------------------------------------------------------------------------------
 
-    def _folds(self, X: Array, y: Any, random: Any) -> list[Any]:
-        if self.calibration_folds is None:
+    def _folds(self, y: Any, counts: Mask, random: Any) -> list[tuple[Positions, Positions]]:
+        """(kept, held) points of each fold, among those that count: points of weight zero play no part."""
+        k = self.calibration_folds
+        if k is None:
             return []
-        return list(
-            StratifiedKFold(self.calibration_folds, shuffle=True, random_state=random.randint(2**31 - 1)).split(X, y)
-        )
+        points = np.flatnonzero(counts)
+        for label in self.classes_:
+            found = int((y[points] == label).sum())
+            if found < k:
+                fewer = f"Set calibration_folds to at most {found}, or to" if found >= 2 else "Set it to"
+                raise InvalidInputError(
+                    f"calibration_folds={k} needs at least {k} points of positive weight in each class; class {plain(label)!r} has {found}. "
+                    f"{fewer} None (no recalibration), or add points of this class."
+                )
+        splits = StratifiedKFold(k, shuffle=True, random_state=random.randint(2**31 - 1)).split(points, y[points])
+        return [(points[kept], points[held]) for kept, held in splits]
 
     def _calibrated(
-        self, X: Array, y: Any, weights: Array, folds: list[Any], run: Run, seed: int
+        self, X: Array, y: Any, weights: Array, folds: list[tuple[Positions, Positions]], run: Run, seed: int
     ) -> tuple[float, float]:
         """Slope and shift of the log-odds that fit the held-out points of all folds best."""
         if not folds:
@@ -215,12 +232,13 @@ class RiskScoreClassifier(BinaryClassifier):
         odds = np.zeros(len(y))
         for k, (kept, held) in enumerate(folds):
             conditions = self._conditions(X[kept], self._weighted(y[kept], weights[kept], self.class_weight))
-            model = self._model(conditions, X[kept], y[kept], weights[kept])
+            model = self._model(conditions, X, y, weights, kept)
             values = self._solve(model, run, len(folds) - k, seed).values
             odds[held] = (conditions.apply(X[held]) @ values["w"] + float(values["b"])) / _multiplier(model, values)
+        held = np.sort(np.concatenate([held for _, held in folds]))
         fitted = Model(
-            odds[:, None], y, minimize=Logistic() + CALIBRATION_PENALTY * L2(), subject_to=Bounds(w=(0.0, np.inf)),
-            sample_weight=weights, class_weight=self.class_weight, pos_label=self.classes_[1],
+            odds[held, None], y[held], minimize=Logistic() + CALIBRATION_PENALTY * L2(), subject_to=Bounds(w=(0.0, np.inf)),
+            sample_weight=weights[held], class_weight=self.class_weight, pos_label=self.classes_[1],
         )  # fmt: skip
         values = solve_within(run, fitted, "newton", seed=seed).values
         return (float(values["w"][0]), float(values["b"]))
@@ -268,6 +286,14 @@ class RiskScoreClassifier(BinaryClassifier):
     def _is_yes_or_no(self, k: int) -> bool:
         """Condition k is a comparison, or its column holds 0 and 1 only."""
         return not np.isnan(self.condition_thresholds_[k]) or bool(self.zero_or_one_[self.condition_columns_[k]])
+
+
+def _of_rows(constraint: Any, rows: Positions) -> Any:
+    """The constraint on a model of these rows: labels of groups are those of the rows."""
+    if not isinstance(constraint, RateParity):
+        return constraint
+    labels: Any = np.asarray(constraint.groups_of_points)[rows]
+    return RateParity(labels, constraint.at_most, constraint.rate)
 
 
 def _multiplier(model: Model, values: Mapping[str, Any]) -> float:

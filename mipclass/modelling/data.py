@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Mask
+from ..checks import plain
 from ..errors import InvalidInputError
 
 NEAR = 2.0**100
@@ -101,7 +102,7 @@ def check_data(
     for sign, label in ((-1.0, classes[0]), (1.0, classes[1])):
         if not weights[y_pm1 == sign].any():
             raise InvalidInputError(
-                f"all points of class {label!r} have weight zero; both classes need a positive weight."
+                f"all points of class {plain(label)!r} have weight zero; both classes need a positive weight."
             )
     return Data(matrix, y_pm1, weights, names or tuple(f"x{j}" for j in range(d)), classes, by_class)
 

@@ -103,6 +103,62 @@ def test_recalibration_in_folds_keeps_the_order(patients: Any) -> None:
     assert (np.argsort(folded.total_points(X), kind="stable") == np.argsort(plain.total_points(X), kind="stable")).all()
 
 
+def test_points_of_weight_zero_play_no_part_in_recalibration(patients: Any) -> None:
+    X, y = patients
+    kept = np.arange(300) < 60
+    made = {"max_features": 2, "thresholds": 3, "calibration_folds": 3}
+    weighted = RiskScoreClassifier(**made).fit(X, y, sample_weight=kept.astype(float))
+    alone = RiskScoreClassifier(**made).fit(X[kept], y[kept])
+    assert weighted.calibration_ == alone.calibration_
+    assert np.array_equal(weighted.coef_, alone.coef_)
+
+
+TWELVE = np.random.default_rng(1).normal(size=(12, 2))
+
+
+@pytest.mark.parametrize(
+    ("y", "weights", "folds", "message"),
+    [
+        ([0] * 11 + [1], None, 2, r"^calibration_folds=2 needs .* each class; class 1 has 1\. Set it to None"),
+        ([0] * 6 + [1] * 6, [1] + [0] * 5 + [1] * 6, 2, r"calibration_folds=2 .* positive weight .*class 0 has 1\. Set it to None"),
+        (["a"] * 8 + ["b"] * 4, None, 5, r"class 'b' has 4\. Set calibration_folds to at most 4, or to None"),
+        ([0] * 6 + [1] * 6, None, 50, r"calibration_folds=50 .*class 0 has 6\. Set calibration_folds to at most 6"),
+        ([0] * 6 + [1] * 6, [0] * 6 + [1] * 6, 2, r"all points of class 0 have weight zero"),
+    ],
+)  # fmt: skip
+def test_too_many_folds_are_refused_before_any_work(y: Any, weights: Any, folds: int, message: str) -> None:
+    card = RiskScoreClassifier(max_features=1, calibration_folds=folds)
+    with pytest.raises(InvalidInputError, match=message):
+        card.fit(TWELVE, y, sample_weight=weights)
+    assert not hasattr(card, "result_")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_sets_with_as_many_folds_as_points_of_a_class_are_calibrated(seed: int) -> None:
+    """Among them columns that are constant on the points of a fold, of which no threshold can be made."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, size=(6, 2)) / 2, [0, 0, 0, 1, 1, 1]
+    card = RiskScoreClassifier(max_features=1, calibration_folds=3).fit(X, y)
+    assert np.isfinite(card.calibration_).all()
+
+
+def test_a_constant_column_of_real_numbers_stays_as_it_is() -> None:
+    X = np.column_stack([TWELVE[:, 0], np.full(12, 0.5)])
+    card = RiskScoreClassifier(max_features=1).fit(X, [0, 1] * 6)
+    assert card.condition_names_[-1] == "x1"
+    assert all(name.startswith("x0 >= ") for name in card.condition_names_[:-1])
+
+
+def test_groups_of_points_are_split_with_the_points(patients: Any) -> None:
+    X, y = patients
+    parity = models.RateParity(np.where(X["smoker"], "s", "n"), 0.95)
+    made = {"max_features": 2, "thresholds": 3, "calibration_folds": 2}
+    bound = RiskScoreClassifier(subject_to=parity, **made).fit(X, y)
+    assert np.isfinite(bound.calibration_).all()
+    with pytest.raises(InvalidInputError, match="one label for each of the 299 points"):
+        RiskScoreClassifier(subject_to=parity, **made).fit(X[:299], y[:299])
+
+
 def test_constraints_search_and_saving(patients: Any, tmp_path: Path) -> None:
     X, y = patients
     strict = RiskScoreClassifier(max_features=2, thresholds=3, subject_to=models.FalsePositiveRate(0.2)).fit(X, y)
