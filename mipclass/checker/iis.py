@@ -137,7 +137,8 @@ def _read_tree(proof: Any, n_limits: int, within: str) -> CoverTree:
     counts = unpack(field(tree, "counts", place), "i4", place).tolist()
     ids = unpack(field(tree, "supports", place), "i4", place).tolist()
     V = unpack(field(tree, "v", place), "i8", place).tolist()
-    mus = unpack(field(tree, "mu", place), "i8", place).tolist()
+    is_large = isinstance(tree, dict) and "large_mu" in tree  # beyond 64 bits
+    mus = unpack_hex(tree["large_mu"], place) if is_large else unpack(field(tree, "mu", place), "i8", place).tolist()
     count = sum(1 for point in points if point < 0)
     if len(counts) != count or any(c < 0 for c in counts) or not len(ids) == len(V) == sum(counts):
         raise Rejected(place, "its arrays do not fit together")

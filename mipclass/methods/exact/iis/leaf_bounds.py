@@ -20,7 +20,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from ....arrays import Index, Positions
+from ....arrays import Array, Index, Positions
 from ..sums import Sums
 from .cover import CoverData
 from .master import Master, Relaxation
@@ -34,8 +34,8 @@ SUM_BITS digits."""
 NO_GAIN = 1e-9
 """A ray that adds less than this per unit of its length is taken for rounding."""
 
-LARGEST_MULTIPLIER = 2.0**60
-"""A ray is lengthened at most until its largest multiplier is this: multipliers are held in 64 bits."""
+MOST_IN_ALL = 2.0**60
+"""The multipliers of supports, which are held in 64 bits, add up to no more than this: neither they nor what they put on a point can overflow."""
 
 MANY_DIGITS = 20
 """Binary digits of the sum of all costs from which on a bound is rounded up to the next attainable sum: with fewer, rounding up to a
@@ -50,11 +50,14 @@ Called = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class LeafProof:
-    """Multipliers numerators / scale: `v` for the supports with these numbers, `mu` for the limits; and the bound they prove."""
+    """Multipliers numerators / scale: `v` for the supports with these numbers, `mu` for the limits; and the bound they prove.
+
+    `mu` are whole numbers in float64: where errors of small coefficients break a limit, they exceed 64 bits.
+    """
 
     supports: Positions
     v: Index
-    mu: Index
+    mu: Array
     bound: int
 
 
@@ -66,11 +69,12 @@ class LeafBounds:
         self.exact = ExactSupports(data)
         total = int(data.costs.sum())
         self.scale = 1 << max(0, min(SCALE_BITS, SUM_BITS - max(total, 1).bit_length()))
+        self.impossible = 2 * (total + 1)  # more than any rule costs: a node with this bound has none
         self.sums = Sums(data.costs.tolist() if total.bit_length() > MANY_DIGITS else [])
 
     def nothing(self) -> LeafProof:
         """The proof that costs are not negative."""
-        return LeafProof(np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros(len(self.data.limits), np.int64), 0)
+        return LeafProof(np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros(len(self.data.limits)), 0)
 
     def better(
         self, known: LeafProof, relaxed: Relaxation, wrong: Called, right: Called, stop: Callable[[], object]
@@ -81,17 +85,19 @@ class LeafBounds:
         """
         if relaxed.value <= known.bound:
             return known
-        factor = 1.0
+        factor = float(self.scale)
         if relaxed.cover is None:
             gain = self._ray_gain(relaxed, wrong)
             if gain <= NO_GAIN:
                 return known
-            largest = max(relaxed.multipliers.max(initial=0.0), relaxed.limit_multipliers.max(initial=0.0))
-            factor = min(
-                2.0 * (float(self.data.costs.sum()) + 1.0) / gain, LARGEST_MULTIPLIER / (float(largest) * self.scale)
-            )
-        v = np.floor(relaxed.multipliers * factor * self.scale).astype(np.int64)
-        mu = np.ceil(relaxed.limit_multipliers * factor * self.scale).astype(np.int64)
+            factor *= self.impossible / gain
+        in_all = float(relaxed.multipliers.sum()) * factor
+        # Multipliers that are smaller by one factor for all of them prove a bound that is smaller by it at the most.
+        factor *= min(1.0, MOST_IN_ALL / in_all) if in_all else 1.0
+        v, mu = np.floor(relaxed.multipliers * factor), np.ceil(relaxed.limit_multipliers * factor)
+        if not (np.isfinite(v).all() and np.isfinite(mu).all()):
+            return known
+        v = v.astype(np.int64)
         proof = self.sealed(relaxed.supports, v, mu, wrong, right)
         if proof.bound > known.bound:
             looked = self._look_at(proof.supports, stop)
@@ -122,11 +128,12 @@ class LeafBounds:
         ends = sum(m * k for m, (_, k) in zip(mu, self.data.limits, strict=True))
         return float(v.sum() + (room - load)[list(wrong)].sum() - ends)
 
-    def sealed(self, supports: Positions, v: Index, mu: Index, wrong: Called, right: Called) -> LeafProof:
+    def sealed(self, supports: Positions, v: Index, mu: Array, wrong: Called, right: Called) -> LeafProof:
         """The multipliers with v shrunk until the conditions hold exactly, and the bound that follows."""
         data = self.data
         room = data.costs.astype(object) * self.scale
-        for m, limit in zip(mu.tolist(), data.exact_limits, strict=True):
+        numerators = [int(m) for m in mu]
+        for m, limit in zip(numerators, data.exact_limits, strict=True):
             if m:
                 room = room + np.array([floor(m * limit.unit * c) for c in limit.whole.tolist()], dtype=object)
         load = self._load(supports, v)
@@ -144,10 +151,11 @@ class LeafBounds:
         total = Fraction(int(v.sum()))
         for i in wrong:
             total += int(room[i]) - int(load[i])
-        for m, (_, at_most) in zip(mu.tolist(), data.limits, strict=True):
+        for m, (_, at_most) in zip(numerators, data.limits, strict=True):
             total -= m * Fraction(at_most)
         used = v > 0
-        return LeafProof(supports[used], v[used], mu, self.sums.least_from(max(0, ceil(total / self.scale))))
+        bound = min(self.impossible, max(0, ceil(total / self.scale)))
+        return LeafProof(supports[used], v[used], mu, self.sums.least_from(bound))
 
     def _load(self, supports: Positions, v: Index) -> Index:
         """What the multipliers of the supports put on each point."""

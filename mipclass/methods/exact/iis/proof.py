@@ -63,7 +63,7 @@ def cover_proof(search: IISSearch) -> CoverBound:
         counts.append(len(proof.supports))
         ids += [numbers.setdefault(int(s), len(numbers)) for s in proof.supports]
         v += proof.v.tolist()
-        mu += proof.mu.tolist()
+        mu += [int(value) for value in proof.mu]
         bounds.append(proof.bound)
     chosen = [master.supports[s] for s in numbers]
     multipliers = [value for support in chosen for value in search.leaves.exact(support) or []]
@@ -81,13 +81,20 @@ def cover_proof(search: IISSearch) -> CoverBound:
             "counts": pack(np.array(counts, dtype=np.int32)),
             "supports": pack(np.array(ids, dtype=np.int32)),
             "v": pack(np.array(v, dtype=np.int64)),
-            "mu": pack(np.array(mu, dtype=np.int64)),
+            **_packed_mu(mu),
         },
     }
     bound = min(bounds)
     is_blurred = any(support in search.leaves.exact.blurred for support in chosen)
     relative_margin = RELATIVE_MARGIN if is_blurred else Fraction(0)
     return CoverBound(rows, bound if search.best is None else min(bound, search.best), content, relative_margin)
+
+
+def _packed_mu(mu: list[int]) -> dict[str, str]:
+    """The multipliers of limits in 64 bits, as a text where one of them needs more."""
+    if max(mu, default=0) < 1 << 63:
+        return {"mu": pack(np.array(mu, dtype=np.int64))}
+    return {"large_mu": pack_text(" ".join(f"{value:x}" for value in mu))}
 
 
 def _renumbered(used: list[int], data: CoverData) -> tuple[Positions, dict[int, int]]:

@@ -88,7 +88,7 @@ def _content(search: IISSearch) -> dict[str, Any]:
         "proof_sizes": np.array([len(proof.supports) for proof in leaves], dtype=np.int64),
         "proof_supports": np.concatenate([proof.supports for proof in leaves]),
         "v": np.concatenate([proof.v for proof in leaves]),
-        "mu": np.array([proof.mu for proof in leaves], dtype=np.int64),
+        "mu": np.array([proof.mu for proof in leaves], dtype=np.float64),
         "bounds": np.array([proof.bound for proof in leaves], dtype=np.int64),
     }
 
@@ -106,7 +106,7 @@ def _tree(state: dict[str, Any]) -> tuple[CoverNode, list[CoverNode], list[Cover
             strict=True,
         )
     )
-    nothing = LeafProof(np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros(state["mu"].shape[1], np.int64), 0)
+    nothing = LeafProof(np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros(state["mu"].shape[1]), 0)
     root = CoverNode((), (), nothing)
     plain: list[CoverNode] = []
     unresolved: list[CoverNode] = []
