@@ -57,6 +57,8 @@ def check_lattice(lower: Any, problem: ExactProblem, scope: Scope) -> tuple[Frac
     rows = check_rows(lower, spread)
     if target <= 0 or any(a > b for a, b in zip(low, high, strict=True)):
         return (rows.constant + rows.unit * target), 0  # costs are not negative; or there are no weights at all
+    if target >= LARGEST:
+        raise Rejected("lower, target", "it is too large")
     lattice = _read(lower, spread, scope, rows, (low, high), offset)
     ops = unpack(field(lower, "tree", "lower"), "u1", "lower, tree")
     d = len(low)

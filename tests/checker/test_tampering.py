@@ -262,6 +262,7 @@ MUST_FAIL: dict[str, dict[str, Callable[[dict[str, Any]], object]]] = {
         "no set": lambda lower: lower.update(proofs=[]),
     },
     "cost of features": {"a set is missing": lambda lower: lower["proofs"].pop()},
+    "whole weights, rows": {"a target beyond 64 bits": lambda lower: lower.update(target=1 << 63)},
 }
 """Case -> change -> what it does to the lower part."""
 
