@@ -127,7 +127,11 @@ class RGDTreeSVC(Provable, LinearClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RGDTreeSVC:
-        """Fit to points X and labels y of two kinds; a weight of 2 counts like two equal points."""
+        """Fit to points X and labels y of two kinds; a weight of 2 counts like two equal points.
+
+        The margin, the share of outliers, the choice of C and the soft margin are the same for both. The trees draw points at random,
+        and may end at another slab of the same problem.
+        """
         with limited(self.time_limit) as run:
             return self._fit(X, y, sample_weight, run)
 
@@ -162,15 +166,16 @@ class RGDTreeSVC(Provable, LinearClassifier):
         """The soft margin on the points that stay, with C chosen on held-out points if it was not given."""
         by_class = isinstance(self.outlier_fraction, Mapping)
         groups = [y == label for label in self.classes_] if by_class else [np.ones(len(y), dtype=bool)]
-        task = TrimmedTask(X, y, self._signs(y), weights, groups)
+        merged = TrimmedTask(X, y, self._signs(y), weights, groups).merged()
         if isinstance(self.C, str):
             share: Any = self.outlier_fraction
             shares = [float(share.get(label, 0.0)) for label in self.classes_] if by_class else [float(share)]
-            self.C_ = choose_C(task, shares, seed=seed, run=run)
+            self.C_ = choose_C(merged, shares, seed=seed, run=run)
         else:
             self.C_ = float(self.C or 0.0)
-        found = fit_trimmed(task, self.outliers_, self.C_, reselect=self.reselect, run=run)
-        self.outliers_ = found.outliers
+        outliers = self.outliers_[merged.rows]
+        found = fit_trimmed(merged.task, outliers, self.C_, reselect=self.reselect, run=run)
+        self.outliers_ = merged.of_rows(found.outliers)
         self.coef_, self.intercept_ = found.rule.coef_, np.atleast_1d(found.rule.intercept_)
         self._cut_short(found.stopped)
 

@@ -20,12 +20,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from ..arrays import Array, Mask
+from ..models.outlier_svm import limit_tolerance
 from ..protocol.result import Status
 from ..protocol.run import Run
 from .splits import row_hashes, split
 
 WEIGHT_ROUNDING = 1e-12
-"""Relative rounding error of a sum of weights."""
+"""Relative rounding error of a sum of weights: candidates whose errors differ by no more are equal."""
 
 FIRST_STEPS, MOST_STEPS = 3, 1000
 """Newton steps of a soft margin under a time limit: those that show how long a step takes, and scikit-learn's own limit."""
@@ -72,8 +73,42 @@ class TrimmedTask:
         for group, total in zip(self.groups, leave, strict=True):
             wrong = np.flatnonzero(group & (margins < 0.0))
             order = wrong[np.argsort(margins[wrong], kind="stable")]
-            out[order[np.cumsum(self.weights[order]) <= total * (1.0 + WEIGHT_ROUNDING)]] = True
+            out[order[np.cumsum(self.weights[order]) <= total + limit_tolerance(self.weights[group])]] = True
         return out
+
+    def merged(self) -> MergedTask:
+        """The distinct points, in the order of the data; without it a point of weight two could be left out only as a whole, but one of
+        two equal points alone."""
+        kept = np.flatnonzero(self.weights > 0)
+        hashes = row_hashes(self.X)[kept]
+        keys = hashes ^ (self.y_pm1[kept] > 0).astype(np.uint64)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        rows, point_of = kept[first[order]], np.full(len(self.y), -1)
+        point_of[kept] = place[inverse]
+        if len(rows) == len(self.y):
+            return MergedTask(self, rows, point_of, hashes)  # without a copy of the points
+        weights = np.bincount(point_of[kept], weights=self.weights[kept]).astype(np.float64)
+        return MergedTask(replace(self.part(rows), weights=weights), rows, point_of, hashes[first[order]])
+
+
+@dataclass(frozen=True, eq=False)
+class MergedTask:
+    """A task of distinct points, each standing for one or more rows with equal x and label.
+
+    rows : the first row of each point.   point_of : the point of each row, -1 of one of weight zero.   hashes : fingerprints of the points.
+    """
+
+    task: TrimmedTask
+    rows: NDArray[np.intp]
+    point_of: NDArray[np.intp]
+    hashes: NDArray[np.uint64]
+
+    def of_rows(self, mask: Mask) -> Mask:
+        """A mask of the points as one of the rows; rows of weight zero are not in it."""
+        return np.append(mask, False)[self.point_of]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,14 +160,13 @@ def _alternate(
         outliers = worst
 
 
-def choose_C(task: TrimmedTask, shares: list[float], *, seed: int, run: Run) -> float:
+def choose_C(merged: MergedTask, shares: list[float], *, seed: int, run: Run) -> float:
     """The candidate with the fewest weighted errors on held-out points, the smallest of equals.
 
     `shares` are the parts of the groups' weights to leave out: in each training part those that lie worst to the soft margin of all
     its points, once; choosing them again and again would cost several times as much and hardly changes the choice.
     """
-    kept = np.flatnonzero(task.weights > 0)
-    here, hashes = task.part(kept), row_hashes(task.X)[kept]
+    here, hashes = merged.task, merged.hashes
     distinct = [len(np.unique(hashes[here.y_pm1 == sign])) for sign in (-1.0, 1.0)]
     if min(distinct) < 2:
         return DEFAULT_C
@@ -157,7 +191,8 @@ def choose_C(task: TrimmedTask, shares: list[float], *, seed: int, run: Run) -> 
                 return C  # nothing to compare it with
         if run.stop() is not None:
             break
-    return min(CANDIDATES, key=lambda C: errors[C])
+    equal = min(errors.values()) + WEIGHT_ROUNDING * float(here.weights.sum())
+    return next(C for C in CANDIDATES if errors[C] <= equal)
 
 
 def soft_margin(C: float, X: Any, y: Any, weights: Array, run: Run) -> LinearSVC:

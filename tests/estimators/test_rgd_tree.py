@@ -177,6 +177,27 @@ def test_c_is_the_candidate_with_the_fewest_errors_on_held_out_points(noisy):
     assert min(CANDIDATES, key=lambda C: errors[C]) == clf.C_
 
 
+@pytest.mark.parametrize("seed", [0, 4, 65, 130, 133, 148])
+@pytest.mark.parametrize("fraction", [0.1, {0: 0.1, 1: 0.2}])
+def test_weights_and_repetitions_choose_the_same_c(seed, fraction):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(12, 60)), int(rng.integers(1, 4))
+    X = rng.normal(size=(n, d)) if rng.random() < 0.5 else rng.integers(-2, 3, (n, d)) * 1.0
+    y = (X[:, 0] + 0.7 * rng.normal(size=n) > 0).astype(int)
+    weights = rng.integers(0, 4, n)
+    copies = np.repeat(np.arange(n), weights)
+    weighed = RGDTreeSVC(fraction).fit(X, y, sample_weight=weights)
+    repeated = RGDTreeSVC(fraction).fit(X[copies], y[copies])
+    assert weighed.C_ == repeated.C_
+    assert not weighed.outliers_[weights == 0].any()
+    for clf, rows in ((weighed, np.arange(n)), (repeated, copies)):
+        used = np.flatnonzero(weights[rows] > 0)
+        together = {}
+        for row in used.tolist():  # equal points are left out together
+            together.setdefault((*X[rows[row]], y[rows[row]]), set()).add(bool(clf.outliers_[row]))
+        assert all(len(masks) == 1 for masks in together.values())
+
+
 def test_a_class_that_its_weights_make_lighter_than_the_outliers_is_refused(noisy):
     X, y, _ = noisy
     with pytest.raises(InvalidInputError, match="a share for each class"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mipclass.estimators import soft_margin
-from mipclass.estimators.soft_margin import TrimmedFit, TrimmedTask, fit_trimmed
+from mipclass.estimators.soft_margin import TrimmedFit, TrimmedTask, choose_C, fit_trimmed
 from mipclass.protocol.result import Status
 from mipclass.protocol.run import Run
 
@@ -61,3 +61,65 @@ def test_a_second_start_that_is_cut_short_cuts_the_fit_short(clusters, monkeypat
     found = fit_trimmed(task, left_out, 1.0, reselect=True, run=Run(time_limit=None))
     assert (found.outliers == left_out).all()
     assert found.stopped is Status.TIME_LIMIT
+
+
+def weighted_and_repeated(seed, by_class):
+    """The same problem twice: points with weights 0 to 3, and each point as often; the rows that the copies come from."""
+    random = np.random.default_rng(seed)
+    n, d = int(random.integers(12, 60)), int(random.integers(1, 4))
+    X = random.normal(size=(n, d)) if seed % 2 else random.integers(-2, 3, (n, d)) * 1.0
+    y = (X[:, 0] + 0.7 * random.normal(size=n) > 0).astype(int)
+    weights = random.integers(0, 4, n)
+    copies = np.repeat(np.arange(n), weights)
+
+    def task(rows, weights):
+        labels = y[rows]
+        groups = [labels == 0, labels == 1] if by_class else [np.ones(len(rows), dtype=bool)]
+        return TrimmedTask(X[rows], labels, np.where(labels > 0, 1.0, -1.0), weights, groups)
+
+    return task(np.arange(n), weights.astype(float)), task(copies, np.ones(len(copies))), copies
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_a_weight_of_two_is_a_point_given_twice(by_class):
+    for seed in range(30):
+        weighted, repeated, copies = weighted_and_repeated(seed, by_class)
+        one, two = weighted.merged(), repeated.merged()
+        np.testing.assert_array_equal(one.task.X, two.task.X)
+        np.testing.assert_array_equal(one.task.weights, two.task.weights)
+        shares = [0.1, 0.2] if by_class else [0.1]
+        run = Run(time_limit=None)
+        assert choose_C(one, shares, seed=seed, run=run) == choose_C(two, shares, seed=seed, run=run)
+        out = np.zeros(len(one.rows), dtype=bool)
+        out[np.argsort(one.task.y_pm1 * one.task.X[:, 0], kind="stable")[:2]] = True
+        if any(np.all(out[one.task.y == label]) for label in (0, 1)):
+            continue
+        fits = [fit_trimmed(merged.task, out, 1.0, reselect=True, run=run) for merged in (one, two)]
+        np.testing.assert_array_equal(fits[0].rule.coef_, fits[1].rule.coef_)
+        np.testing.assert_array_equal(one.of_rows(fits[0].outliers)[copies], two.of_rows(fits[1].outliers))
+        assert not one.of_rows(~fits[0].outliers)[weighted.weights == 0].any()
+
+
+def test_equal_points_are_merged_as_a_table_of_them_says():
+    weighted, repeated, _ = weighted_and_repeated(0, by_class=False)
+    for task in (weighted, repeated):
+        table: dict[tuple[float, ...], float] = {}
+        for x, label, weight in zip(task.X.tolist(), task.y.tolist(), task.weights.tolist(), strict=True):
+            if weight > 0:
+                table[(*x, label)] = table.get((*x, label), 0.0) + weight
+        merged = task.merged().task
+        points = [(*x, label) for x, label in zip(merged.X.tolist(), merged.y.tolist(), strict=True)]
+        assert dict(zip(points, merged.weights.tolist(), strict=True)) == table
+        assert points == list(table)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 0.1, 1e9])
+def test_the_worst_points_do_not_depend_on_the_unit_of_weight(unit):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 1)), random.integers(0, 2, 40)
+    everyone = [np.ones(40, dtype=bool)]
+    weights = random.integers(1, 4, 40).astype(float)
+    plain, scaled = (TrimmedTask(X, y, np.where(y > 0, 1.0, -1.0), w, everyone) for w in (weights, unit * weights))
+    for share in np.linspace(0.05, 0.4, 15):
+        leave = share * weights.sum()
+        np.testing.assert_array_equal(plain.worst(X[:, 0], [leave]), scaled.worst(X[:, 0], [unit * leave]))
