@@ -194,7 +194,10 @@ class CvxpyBackend(Backend):
         if status is Status.UNBOUNDED or x is None:
             return Solution(status, raw, iterations=iterations)
         if status is Status.OPTIMAL and not program.is_integer and self.solver not in NO_DUALS:
-            return self._continuous(program, form, raw, run, iterations)
+            duals = form.duals()
+            if duals is not None:
+                point = np.asarray(x, dtype=np.float64)
+                return checked_solution(program, point, duals, raw, run, advice=ADVICE, iterations=iterations)
         if program.violation(x) > FEASIBLE:
             kept = Status.NUMERICAL_ERROR if status is Status.OPTIMAL else status
             return Solution(
@@ -205,10 +208,6 @@ class CvxpyBackend(Backend):
         bound = objective - run.gap * abs(objective) if proven else None
         run.report(objective=objective, bound=bound)
         return Solution(status, raw, x, objective, bound, iterations=iterations)
-
-    def _continuous(self, program: Program, form: CvxpyForm, raw: str, run: Run, iterations: int | None) -> Solution:
-        x = np.asarray(form.x.value, dtype=np.float64)
-        return checked_solution(program, x, form.duals(), raw, run, advice=ADVICE, iterations=iterations)
 
 
 def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
@@ -308,8 +307,13 @@ class CvxpyForm:
         count = stats.num_iters if stats is not None else None
         return count if isinstance(count, int) else None
 
-    def duals(self) -> tuple[Array, Array]:
-        """CVXPY's Lagrangian adds multipliers of (left - right); ours subtracts multipliers of the active side."""
+    def duals(self) -> tuple[Array, Array] | None:
+        """CVXPY's Lagrangian adds multipliers of (left - right); ours subtracts multipliers of the active side.
+
+        None where the solver gave none: GLPK_MI has no multipliers, not even of a program without integers.
+        """
+        if any(constraint.dual_value is None for *_, constraint in self.sides):
+            return None
         row_duals, column_duals = np.zeros(self._program.n_rows), np.zeros(self._program.n_columns)
         for of_rows, index, sign, constraint in self.sides:
             (row_duals if of_rows else column_duals)[index] += sign * np.atleast_1d(constraint.dual_value)

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from pyomo.opt import TerminationCondition
 
+from mipclass import models
 from mipclass.backends import cvxpy as cvxpy_backend
 from mipclass.backends import pyomo as pyomo_backend
 from mipclass.backends.base import Backend
@@ -112,3 +113,41 @@ def test_a_failure_inside_cvxpys_interface_is_told(monkeypatch: pytest.MonkeyPat
     result = solve(random_lp(0), "cvxpy:CLARABEL")
     assert (result.status, result.claim, result.values) == (Status.NUMERICAL_ERROR, "none", {})
     assert "inside CVXPY's interface to CLARABEL: cannot reshape" in result.raw_status
+
+
+def answers_without_multipliers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let CVXPY forget the multipliers of all constraints, which MIP solvers do not have."""
+    solved = cvxpy.Problem.solve
+
+    def forgets(problem: cvxpy.Problem, *args: object, **options: object) -> object:
+        value = solved(problem, *args, **options)
+        for constraint in problem.constraints:
+            for variable in constraint.dual_variables:
+                variable.save_value(None)
+        return value
+
+    monkeypatch.setattr(cvxpy.Problem, "solve", forgets)
+
+
+@pytest.mark.parametrize("name", ["cvxpy:CLARABEL", "cvxpy:SCIPY", "cvxpy:GLPK_MI"])
+def test_an_answer_without_multipliers_is_proven_from_the_data(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name not in registry.family_members("cvxpy"):
+        pytest.skip(f"cvxpy does not find {name}")
+    problem = models.rlp([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    truth = solve(problem, "highs").objective
+    answers_without_multipliers(monkeypatch)
+    result = solve(problem, name)
+    assert (result.status, result.claim, result.recounted) == (Status.OPTIMAL, "proven", True)
+    assert "polished" in result.raw_status
+    assert result.objective == pytest.approx(truth, rel=1e-9)
+    assert result.bound is not None
+    assert result.bound <= truth + 1e-9
+
+
+def test_an_answer_without_multipliers_that_nothing_proves_is_no_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers_without_multipliers(monkeypatch)
+    monkeypatch.setattr("mipclass.solving.continuous.polish", lambda *_: None)
+    result = solve(models.rlp([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]), "cvxpy:CLARABEL")
+    assert (result.status, result.bound) == (Status.NUMERICAL_ERROR, None)
+    assert result.claim != "proven"
+    assert "no multipliers" in result.raw_status
