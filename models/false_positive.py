@@ -90,6 +90,10 @@ class BlockedRanking(AsStated):
             "and declare models.tau_fpl(X, y)."
         )
 
+    def value_names(self) -> tuple[str, ...]:
+        """The values "w" and "b"."""
+        return ("w", "b")
+
     def decode(self, x: Array) -> Values:
         """The values "w" and "b" = 0."""
         return {"w": x[: self.X.shape[1]], "b": np.zeros(())}
@@ -144,6 +148,10 @@ class TauFPLDual(AsStated):
         build.minimize(-1.0 * alpha.sum())
         return build.build()
 
+    def value_names(self) -> tuple[str, ...]:
+        """The primal "w", beside the blocks of the program."""
+        return ("w",)
+
     def decode(self, x: Array) -> Values:
         """The values "alpha" and "beta" and the primal "w" that belongs to them."""
         m, n = len(self.positives), len(self.negatives)
@@ -151,9 +159,16 @@ class TauFPLDual(AsStated):
         return {"alpha": alpha, "beta": beta, "w": self.direction(alpha, beta) / (m * self.R)}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
-        """The full point of given "alpha" and "beta"."""
-        alpha, beta = (np.asarray(values[name], dtype=np.float64) for name in ("alpha", "beta"))
-        return np.concatenate([alpha, beta, self.direction(alpha, beta), [alpha.sum()]])
+        """The full point of given "alpha" and "beta"; of less, what is known, where "w" gives the direction."""
+        start = dict(values)
+        if "w" in start:
+            start["v"] = np.asarray(start["w"], dtype=np.float64) * (len(self.positives) * self.R)
+        x = self.program().join(start)
+        m, n = len(self.positives), len(self.negatives)
+        alpha, beta = x[:m], x[m : m + n]
+        if "alpha" in start and "beta" in start:
+            x[m + n :] = [*self.direction(alpha, beta), alpha.sum()]
+        return x
 
     def direction(self, alpha: Array, beta: Array) -> Array:
         """X+'alpha - X-'beta."""
@@ -214,9 +229,8 @@ class KernelRanking(AsStated):
         return {"c": x[: len(self.K)]}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
-        """A start with "c" known and the other columns unknown."""
-        c = np.asarray(values["c"], dtype=np.float64)
-        return np.concatenate([c, np.full(len(self.y_pm1) + 2, np.nan)])
+        """A start with the given columns known and the others unknown."""
+        return self.program().join(dict(values))
 
     def recount(self, values: Mapping[str, Any]) -> float:
         """The ranking objective at "c"."""

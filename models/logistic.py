@@ -72,6 +72,10 @@ class Logistic(Term):
         return isinstance(self.multiplier, tuple)
 
     @property
+    def value_names(self) -> tuple[str, ...]:
+        return ("multiplier",) if self.is_free else ()
+
+    @property
     def range(self) -> tuple[float, float]:
         """The lowest and the highest multiplier."""
         return self.multiplier if isinstance(self.multiplier, tuple) else (self.multiplier, self.multiplier)

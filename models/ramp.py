@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..arrays import Array
 from ..checks import is_number
 from ..errors import InvalidInputError
-from ..modelling.algebra import Term
+from ..modelling.algebra import Rule, Term
 from ..modelling.declaration import Declaration
 from ..modelling.model import Model
 from .losses import Hinge, declare_slack
@@ -64,7 +64,7 @@ class Ramp(Term):
             d.builder.minimize(self.theta * weights @ beyond)
 
     def encode(self, d: Declaration, values: Mapping[str, Any]) -> dict[str, Any]:
-        if self.theta == 1 or not _has_rule(values):
+        if self.theta == 1 or not _has_rule(d.model.rule, values):
             return {}
         margins = d.model.margins(values)[d.points.first]
         outlier = margins < self.s
@@ -84,8 +84,11 @@ class Ramp(Term):
         return rf"\sum_i c_i\, \ell(y_i f(x_i);\, \theta={self.theta:g}, s={self.s:g})"
 
 
-def _has_rule(values: Mapping[str, Any]) -> bool:
-    return "w" in values or "c" in values
+def _has_rule(rule: Rule, values: Mapping[str, Any]) -> bool:
+    """The values determine the scores of the rule, which are then a start for the slacks as well."""
+    if isinstance(rule, Kernel):
+        return "c" in values and (rule.kernel == "precomputed" or "points" in values)
+    return "w" in values
 
 
 def check_ramp(theta: Any, s: Any) -> None:

@@ -63,9 +63,11 @@ class TopKProjection(AsStated):
         return {"alpha": x[:m], "beta": x[m : m + n]}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
-        """The full point of given "alpha" and "beta"."""
-        alpha = np.asarray(values["alpha"], dtype=np.float64)
-        return np.concatenate([alpha, np.asarray(values["beta"], dtype=np.float64), [alpha.sum()]])
+        """The full point of given "alpha" and "beta"; of less, what is known."""
+        start = dict(values)
+        if "alpha" in start:
+            start["total"] = np.sum(start["alpha"])
+        return self.program().join(start)
 
     def recount(self, values: Mapping[str, Any]) -> float:
         """Half the squared distance to the point."""
@@ -128,9 +130,8 @@ class VectorProjection(AsStated):
         return {"p": x[: len(self.v)]}
 
     def encode(self, values: Mapping[str, Any]) -> Array:
-        """The full point of a given "p"."""
-        p = np.asarray(values["p"], dtype=np.float64)
-        return np.append(p, p.sum())
+        """The full point of a given "p"; of less, what is known."""
+        return self.program().join({**values, "total": np.sum(values["p"])} if "p" in values else dict(values))
 
     def recount(self, values: Mapping[str, Any]) -> float:
         """Half the squared distance to the point."""

@@ -258,6 +258,7 @@ def decode_result(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     given = dict(document["result"])
     reading = given.pop("reading", None)
     decoded = {key: decode(value, arrays) for key, value in given.items()}
+    decoded["values"] = decoded["values"] or {}  # Version 1 left out all values where one had no JSON form.
     if reading is not None:
         decoded["reading"] = decode_reading(reading["$reading"], arrays, known=decoded["values"])
     elif "reading" in document.get("left_out", ()):

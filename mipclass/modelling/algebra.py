@@ -96,6 +96,11 @@ class Term(ABC):
     is_relaxed_by_program: ClassVar[bool] = False
     """What `declare` writes is a lower bound on the term only, such as tangents of a smooth loss."""
 
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Names of values beside the rule's that a result holds for the term, and a warm start may hold."""
+        return ()
+
     @abstractmethod
     def declare(self, d: Declaration, coefficient: float) -> None:
         """Add `coefficient` times this term to the objective of `d.builder`, with the variables and rows that it needs."""

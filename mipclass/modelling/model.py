@@ -256,6 +256,10 @@ class Model:
             self._declared = d, d.builder.build()
         return self._declared
 
+    def value_names(self) -> tuple[str, ...]:
+        """Names of the values that a result of this Model may hold: those of its rule and of its terms."""
+        return (*self.rule.value_names(self.data), *(name for _, term in self.terms for name in term.value_names))
+
     def decode(self, x: Array) -> Values:
         """The rule's values at a point x of `program()`; a free offset is moved so that no point is tied (see Linear)."""
         d, program = self._declaration()

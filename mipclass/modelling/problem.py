@@ -60,6 +60,10 @@ class AsStated(Problem):
     It inherits from the protocol, so that type checkers compare the signatures of every subclass with it.
     """
 
+    def value_names(self) -> tuple[str, ...]:
+        """Names of values that `decode` gives and that are no blocks of the program; a warm start may hold them as well."""
+        return ()
+
     def violations(self, values: Mapping[str, Any]) -> dict[str, float]:
         """No violations beyond those of the program's rows, which the driver checks."""
         return {}

@@ -8,10 +8,11 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..arrays import Array
 from ..checks import is_number, is_whole_number
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, UnsupportedProgramError
 from ..modelling.model import Model
 from ..modelling.problem import AsStated, Problem
 from ..modelling.program import Program
@@ -19,6 +20,9 @@ from ..protocol.result import Result, Values
 
 NAMES_SHOWN = 12
 """A message that lists the names of values shows this many."""
+
+KERNEL_POINTS = "points"
+"""The name of the value of a kernel rule that holds its training points."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +87,16 @@ def start_values(warm_start: Result | Mapping[str, Any] | None) -> Values | None
     if not isinstance(values, Mapping):
         raise InvalidInputError(f"warm_start takes a Result or values by name; got {type(warm_start).__name__}.")
     try:
-        return {name: np.asarray(value, dtype=np.float64) for name, value in values.items()} or None
+        return {name: _numbers(name, value) for name, value in values.items()} or None
     except (TypeError, ValueError) as err:
         raise InvalidInputError(f"warm_start must hold arrays of numbers by name; {err}.") from err
+
+
+def _numbers(name: str, value: Any) -> Any:
+    """The value as float64 numbers; the training points of a kernel rule stay sparse where they are."""
+    if name == KERNEL_POINTS and sp.issparse(value):
+        return sp.csr_array(value, dtype=np.float64)
+    return np.asarray(value, dtype=np.float64)
 
 
 def check_start(problem: Problem, start: Values | None) -> None:
@@ -109,10 +120,14 @@ def check_start(problem: Problem, start: Values | None) -> None:
 
 def _check_names(problem: Problem, start: Values) -> None:
     """Refuse a name that is neither a value of the rule nor a block of the program, which is built only when one is in doubt."""
-    own = problem.rule.value_names(problem.data) if isinstance(problem, Model) else ()
+    own = problem.value_names() if isinstance(problem, Model | AsStated) else ()
     if set(start) <= set(own):
         return
-    known = [*own, *(block.name for block in problem.program().variables if block.name not in own)]
+    try:
+        blocks = [block.name for block in problem.program().variables]
+    except UnsupportedProgramError:  # solved by its own method alone
+        blocks = []
+    known = [*own, *(name for name in blocks if name not in own)]
     unknown = [name for name in start if name not in known]
     if unknown:
         near = get_close_matches(str(unknown[0]), known, n=1)

@@ -92,6 +92,7 @@ def smooth_terms(model: Model) -> list[Any]:
 
 def by_tangents(model: Model, backend: Backend, run: Run, rounds: int, options: dict[str, Any]) -> Outcome:
     """The model by cutting planes on the backend, which gets the given options in every round."""
+    model.program()  # A loss without tangents is refused here, before a start is read that may lack the loss's own values.
     return _Rounds(model, backend, run, options).outcome(rounds)
 
 
