@@ -28,7 +28,7 @@ from .splits import row_hashes, split
 
 KERNEL_ENTRIES = 4_000_000  # of a kernel matrix between new and training points that are held at once: 32 MB
 MOST_DENSE_ENTRIES = 500_000_000  # 4 GB; the path works on dense rows or on the kernel matrix
-SAME_ERRORS = 1e-12  # sums of weighted errors that differ by no more are equal but for rounding
+SAME_ERRORS = 1e-12  # weights of errors that differ by no more than this share of all weight are equal but for rounding
 BELOW_ALL_MARGINS = -1e300  # a finite cut-off that no margin reaches, for the plain SVM at the start of an s path
 
 
@@ -62,7 +62,7 @@ class OutlierPathSVC(Provable, BinaryClassifier):
     C : weight of the losses, or several to choose from together with theta or s.
     fit_intercept : an offset that is penalised like a weight (a constant column, or 1 added to the kernel).
     selection : "validation" (hold out `validation_fraction`), "cv" (`n_folds` folds), or a value of theta or s to use as it is.
-        Equal points always stay on one side of a split.
+        Equal points always stay on one side of a split; those of kernel="precomputed" are points with equal rows of the kernel matrix.
     refit : after selection, fit on all points; False keeps the solution of the training side ("validation" only).
     class_weight : factors of the sample weights by label, "balanced" or None: C of a point is C times its weight.
     d_step : who solves the QPs at the jumps: "auto", "homotopy", "primal-dual" or a QP backend such as "osqp".
@@ -75,10 +75,10 @@ class OutlierPathSVC(Provable, BinaryClassifier):
     ----------
     theta_, s_, C_ : the values chosen.
     path_ : OutlierPath of the last fit, from the SVM to the chosen value; its points are `path_rows_` of the training data.
-    outliers_ : boolean mask of the training points that the solution treats as outliers.
+    outliers_ : boolean mask of the training points that the solution treats as outliers; none of them has weight zero.
     support_, dual_coef_ : training rows with a nonzero coefficient and the coefficients y_i alpha_i, shape (1, n_support).
     coef_, intercept_ : the rule in the user's units (linear kernel only).
-    validation_errors_ : list of (C, value of the parameter, share of errors) over all candidates, or None.
+    validation_errors_ : list of (C, value of the parameter, weight of the errors on held-out points) over all candidates, or None.
     bound_, gap_, proof_ : with `prove`, a lower bound of the objective on the rows of the last path, the relative gap of the fitted rule to it
         and the Result of the proof, whose rule may be better.
     result_, classes_, n_features_in_, feature_names_in_.
@@ -135,14 +135,17 @@ class OutlierPathSVC(Provable, BinaryClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutlierPathSVC:
-        """Fit to points X (sparse ones are made dense) and labels y of two kinds; a weight of 2 counts like two equal points."""
+        """Fit to points X (sparse ones are made dense) and labels y of two kinds.
+
+        A weight of 2 counts like two equal points, and a weight of zero like no point, in the splits too.
+        """
         with limited(self.time_limit) as run:
             X, y, weights = self._validate(X, y, sample_weight)
             weights = self._weighted(y, weights, self.class_weight)
             X = _dense(X)
             costs = self._check(X)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            order = self._canonical_order(X, y)
+            order = self._canonical_order(X, y, weights)
             training = order
             self.validation_errors_: list[tuple[float, float, float]] | None = None
             self._tried: list[PathFit] = []
@@ -185,15 +188,15 @@ class OutlierPathSVC(Provable, BinaryClassifier):
             tried += [(cost, value, errors) for value, errors in _average(curves, falling=self.path == "theta")]
         self.validation_errors_ = tried
         fewest = min(errors for _, _, errors in tried)
-        best = [(cost, value) for cost, value, errors in tried if errors <= fewest + SAME_ERRORS]
+        equal = fewest + SAME_ERRORS * float(weights[order].sum())
+        best = [(cost, value) for cost, value, errors in tried if errors <= equal]
         cost, value = best[len(best) // 2]  # the middle of the best stretch: its ends are where errors begin to rise
         training = order if self.refit or self.selection == "cv" else folds[0][0]
         return value, cost, training
 
     def _folds(self, X: Any, y: Any, weights: Array, order: Positions, seed: int) -> list[tuple[Positions, Positions]]:
         """(training rows, held-out rows) of each split in which both classes can be trained on."""
-        hashes = self._hashes(X)[order]
-        groups = y[order]
+        hashes, groups = self._hashes(X, order), y[order]
         if self.selection == "validation":
             held, train = split(hashes, groups, self.validation_fraction, seed)
             pairs = [(order[train], order[held])]
@@ -338,13 +341,27 @@ class OutlierPathSVC(Provable, BinaryClassifier):
             check_C(cost)
         return [float(cost) for cost in costs]
 
-    def _hashes(self, X: Any) -> NDArray[np.uint64]:
-        """Fingerprints of the points; a precomputed matrix has none that survive reordering, so its row numbers serve."""
-        return np.arange(len(X), dtype=np.uint64) if self.kernel == "precomputed" else row_hashes(X)
+    def _hashes(self, X: Any, rows: Positions) -> NDArray[np.uint64]:
+        """Fingerprints of some points. The rows of a precomputed matrix have none that survive reordering: the number of the first equal row
+        among `rows`, in the order of the data, serves."""
+        if self.kernel != "precomputed":
+            return row_hashes(X)[rows]
+        in_order = np.sort(rows)
+        K = X if len(rows) == len(X) else X[np.ix_(in_order, in_order)]
+        _, first, inverse = np.unique(row_hashes(K), return_index=True, return_inverse=True)
+        number = np.argsort(np.argsort(first))[inverse].astype(np.uint64)
+        return np.asarray(number[np.searchsorted(in_order, rows)])
 
-    def _canonical_order(self, X: Any, y: Any) -> Positions:
-        """An order that the points decide: copies, weights and shuffles of the same data then give the same fit."""
-        return np.lexsort((y == self.classes_[1], self._hashes(X)))
+    def _canonical_order(self, X: Any, y: Any, weights: Array) -> Positions:
+        """The points of positive weight in an order that they decide: copies, weights and shuffles of the same data then give the same fit."""
+        positive = y == self.classes_[1]
+        for label, side in zip(self.classes_.tolist(), (~positive, positive), strict=True):
+            if not weights[side].any():
+                raise InvalidInputError(
+                    f"all points of class {label!r} have weight zero, so that one class is left; both classes need a positive weight."
+                )
+        used = np.flatnonzero(weights > 0)
+        return used[np.lexsort((positive[used], self._hashes(X, used)))]
 
     def decision_function(self, X: Any) -> Array:
         """Scores; positive ones predict classes_[1]."""

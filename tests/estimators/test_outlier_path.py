@@ -64,6 +64,78 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-8)
 
 
+FITS = {
+    "theta": {},
+    "s": {"path": "s"},
+    "folds": {"selection": "cv", "n_folds": 3},
+    "no refit": {"refit": False},
+    "no selection": {"selection": 0.3},
+    "rbf": {"kernel": "rbf"},
+    "precomputed": {"kernel": "precomputed"},
+    "precomputed folds": {"kernel": "precomputed", "selection": "cv"},
+    "balanced": {"class_weight": "balanced", "C": [0.1, 1.0]},
+}
+
+
+def weighted_points(seed):
+    """Points with weights 0, 1 and 2; every other seed has few places."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (40, 2)) * 1.0 if seed % 2 else rng.normal(size=(40, 2))
+    return X, (X[:, 0] + 0.7 * rng.normal(size=40) > 0).astype(int), rng.integers(0, 3, 40)
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_weight_zero_is_removal(fit, seed):
+    X, y, weights = weighted_points(seed)
+    kept = np.flatnonzero(weights)
+    new = X if "precomputed" not in fit else rbf_kernel(X)
+    part = X[kept] if "precomputed" not in fit else new[np.ix_(kept, kept)]
+    clf = OutlierPathSVC(**FITS[fit]).fit(new, y, sample_weight=weights)
+    removed = OutlierPathSVC(**FITS[fit]).fit(part, y[kept], sample_weight=weights[kept])
+    assert (clf.C_, clf.theta_, clf.s_) == (removed.C_, removed.theta_, removed.s_)
+    assert clf.validation_errors_ == removed.validation_errors_
+    np.testing.assert_array_equal(clf.dual_coef_, removed.dual_coef_)
+    np.testing.assert_array_equal(clf.support_, kept[removed.support_])
+    np.testing.assert_array_equal(clf.path_rows_, kept[removed.path_rows_])
+    assert clf.outliers_.shape == (40,)
+    np.testing.assert_array_equal(np.flatnonzero(clf.outliers_), kept[np.flatnonzero(removed.outliers_)])
+    known = new if "precomputed" not in fit else new[:, kept]
+    np.testing.assert_allclose(clf.decision_function(new), removed.decision_function(known), rtol=0, atol=1e-12)
+    if "precomputed" not in fit:
+        sparse = OutlierPathSVC(**FITS[fit]).fit(sp.csr_array(X), y, sample_weight=weights)
+        np.testing.assert_array_equal(sparse.dual_coef_, clf.dual_coef_)
+        np.testing.assert_array_equal(sparse.support_, clf.support_)
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_whole_weights_are_repetitions_in_the_splits_too(fit, seed):
+    X, y, weights = weighted_points(seed)
+    copies = np.repeat(np.arange(40), weights)
+    K = rbf_kernel(X)
+    data = (X, X[copies]) if "precomputed" not in fit else (K, K[np.ix_(copies, copies)])
+    clf = OutlierPathSVC(**FITS[fit]).fit(data[0], y, sample_weight=weights)
+    repeated = OutlierPathSVC(**FITS[fit]).fit(data[1], y[copies])
+    assert clf.theta_ == pytest.approx(repeated.theta_, abs=1e-9)
+    assert clf.s_ == pytest.approx(repeated.s_, abs=1e-9)
+    np.testing.assert_array_equal(clf.outliers_[copies], repeated.outliers_)
+    new = (X, X) if "precomputed" not in fit else (K, K[:, copies])
+    np.testing.assert_allclose(clf.decision_function(new[0]), repeated.decision_function(new[1]), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_class_of_weight_zero_is_named(fit, label):
+    X, y, _ = weighted_points(0)
+    with pytest.raises(
+        InvalidInputError, match=f"all points of class {label} have weight zero, so that one class is left"
+    ):
+        OutlierPathSVC(**FITS[fit]).fit(
+            X if "precomputed" not in fit else rbf_kernel(X), y, sample_weight=(y != label) * 1.0
+        )
+
+
 @pytest.mark.slow
 def test_grid_search_in_two_processes():
     X, y = noisy(60, 2, 4)
