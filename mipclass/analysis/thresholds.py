@@ -27,13 +27,25 @@ def check_rate(name: str, value: Any) -> float:
     return float(value)
 
 
+def _finite_scores(negative_scores: ArrayLike) -> Array:
+    """The scores as float64; NaN and infinities have no rank that a threshold could be promised for."""
+    scores = np.asarray(negative_scores, dtype=np.float64)
+    wrong = scores[~np.isfinite(scores)]
+    if wrong.size:
+        raise InvalidInputError(
+            f"a threshold needs finite scores of the negatives; {wrong.size} of {scores.size} are NaN or infinite, the first is {wrong[0]}. "
+            "Drop the points without a score first."
+        )
+    return scores
+
+
 def rank_threshold(negative_scores: ArrayLike, tau: float, weights: ArrayLike | None = None) -> float:
     """The smallest score b among the negatives with at most tau of them (by weight) above it.
 
     Without weights that is the (floor(tau n) + 1)-th largest score, with tau n in exact arithmetic. On the scores given
     the false-positive rate is at most tau; for new data this promises nothing.
     """
-    scores = np.asarray(negative_scores, dtype=np.float64)
+    scores = _finite_scores(negative_scores)
     if scores.ndim != 1 or scores.size == 0:
         raise InvalidInputError(f"a threshold needs the scores of at least one negative; got shape {scores.shape}.")
     tau = check_rate("tau", tau)
@@ -41,6 +53,11 @@ def rank_threshold(negative_scores: ArrayLike, tau: float, weights: ArrayLike | 
         above = floor(Fraction(repr(tau)) * scores.size)
         return float(np.partition(scores, scores.size - 1 - above)[scores.size - 1 - above])
     mass = np.asarray(weights, dtype=np.float64)
+    if mass.shape != scores.shape or not np.isfinite(mass).all() or (mass < 0).any():
+        raise InvalidInputError(
+            f"weights must be finite and >= 0, one for each of the {scores.size} scores; got shape {mass.shape}"
+            f"{'' if mass.shape != scores.shape else f' with the smallest {mass.min()} and the largest {mass.max()}'}."
+        )
     order = np.argsort(-scores, kind="stable")
     total = float(mass.sum())
     if total == round(total):
@@ -89,7 +106,7 @@ def umbrella_order(n: int, tau: float, delta: float) -> int:
 
 def umbrella_threshold(negative_scores: ArrayLike, tau: float, delta: float = 0.05) -> float:
     """The threshold of `umbrella_order` on held-out negative scores."""
-    scores = np.asarray(negative_scores, dtype=np.float64).ravel()
+    scores = _finite_scores(negative_scores).ravel()
     k = umbrella_order(scores.size, tau, delta)
     return float(np.partition(scores, k - 1)[k - 1])
 

@@ -33,3 +33,20 @@ def test_umbrella_order_against_its_definition():
     assert umbrella_threshold(np.arange(59.0), 0.05, 0.05) == 58.0
     with pytest.raises(InvalidInputError, match="needs at least 59 held-out negatives"):
         umbrella_order(58, 0.05, 0.05)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_not_finite_are_refused(bad):
+    scores = np.arange(60.0)
+    scores[7] = bad
+    for threshold in (lambda: rank_threshold(scores, 0.5), lambda: umbrella_threshold(scores, 0.05, 0.05)):
+        with pytest.raises(InvalidInputError, match=rf"1 of 60 are NaN or infinite, the first is {bad}\. Drop"):
+            threshold()
+    with pytest.raises(InvalidInputError, match="1 of 1 are NaN"):
+        rank_threshold([np.nan], 0.5)
+
+
+@pytest.mark.parametrize("weights", [[1.0, np.nan], [1.0, -1.0], [1.0]])
+def test_weights_of_scores_are_checked(weights):
+    with pytest.raises(InvalidInputError, match="one for each of the 2 scores"):
+        rank_threshold([0.0, 1.0], 0.5, weights)
