@@ -42,8 +42,8 @@ CONSTRAINTS = (
 RULES = ("Kernel", "Linear", "Polyhedron")
 """Rules that can be saved, by the name of their class in mipclass.models; a kernel that is a function cannot."""
 WITHOUT_RULE = (
-    "the result was loaded from a file that does not hold its rule: an earlier version of mipclass wrote the file, or the rule has no "
-    "JSON form, such as a kernel that is a function. The numbers are in result.values; solve the problem again with warm_start=result "
+    "the result was loaded from a file that does not hold its rule: an earlier version of mipclass wrote the file, or the rule or "
+    "its labels have no JSON form, such as a kernel that is a function. The numbers are in result.values; solve the problem again with warm_start=result "
     "for a result that predicts."
 )
 """What a loaded result without its rule says when it is asked to predict."""

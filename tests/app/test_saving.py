@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,53 @@ def test_predictions_are_identical_after_loading(name: str, tmp_path: Path) -> N
     assert np.array_equal(again.decision_function(new), estimator.decision_function(new))
     assert np.array_equal(again.predict(new), estimator.predict(new))
     assert again.result_.objective == estimator.result_.objective
+
+
+LABELS: dict[str, Callable[[Any], Any]] = {
+    "text of object dtype": lambda y: y.astype(object),
+    "text": lambda y: y,
+    "categories": lambda y: pytest.importorskip("pandas").Series(y, dtype="category"),
+    "strings of pandas": lambda y: pytest.importorskip("pandas").Series(y, dtype="string"),
+    "truth values": lambda y: y == "yes",
+    "small whole numbers": lambda y: (y == "yes").astype(np.int8),
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - {"RGDTreeOneClass"}))
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.filterwarnings("ignore::mipclass.errors.MipclassWarning")
+def test_labels_keep_their_type(name: str, labels: str, tmp_path: Path) -> None:
+    X, y = data()
+    estimator = getattr(mipclass, name)(**FITS.get(name, {})).fit(X, LABELS[labels](y))
+    save(estimator, tmp_path / "model.json")
+    again, before = load(tmp_path / "model.json"), estimator.predict(X)
+    assert again.predict(X).dtype == before.dtype
+    assert np.array_equal(again.predict(X), before)
+    assert {type(label) for label in again.predict(X).tolist()} == {type(label) for label in before.tolist()}
+
+
+def test_names_of_columns_keep_their_type(tmp_path: Path) -> None:
+    frame = pytest.importorskip("pandas").DataFrame(data()[0], columns=["age", "dose", "sex"])
+    estimator = mipclass.ZeroOneClassifier(solver="local").fit(frame, data()[1])
+    save(estimator, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").feature_names_in_.dtype == estimator.feature_names_in_.dtype == object
+
+
+def test_a_result_with_labels_of_objects_predicts_them(tmp_path: Path) -> None:
+    result = mipclass.solve(models.rlp(X, np.array([1, 2.5], dtype=object)[Y]))
+    save(result, tmp_path / "result.json")
+    assert load(tmp_path / "result.json").predict(X).tolist() == result.predict(X).tolist()
+    unsavable = mipclass.solve(models.rlp(X, np.array([b"a", b"b"])[Y]))
+    save(unsavable, tmp_path / "result.json")
+    with pytest.raises(InvalidInputError, match="its labels have no JSON form"):
+        load(tmp_path / "result.json").predict(X)
+
+
+def test_an_estimator_whose_labels_have_no_json_form_is_refused(tmp_path: Path) -> None:
+    estimator = mipclass.ZeroOneClassifier(solver="local").fit(*data())
+    estimator.classes_ = np.array([b"a", b"b"])
+    with pytest.raises(InvalidInputError, match=r"labels of this ZeroOneClassifier have dtype \|S1"):
+        save(estimator, tmp_path / "model.json")
 
 
 def test_constraints_are_kept_as_parameters(tmp_path: Path) -> None:
