@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..checks import is_number, is_whole_number
+from ..checks import is_number, is_whole_number, plain
 from ..errors import InvalidInputError
 from ..modelling.algebra import Constraint
 from ..modelling.data import Data
@@ -65,7 +65,7 @@ def _by_feature(owner: str, given: Mapping[str, Any] | Mapping[int, Any], data: 
     if unknown:
         shown = ", ".join(data.feature_names[:NAMES_SHOWN]) + (" ..." if data.d > NAMES_SHOWN else "")
         raise InvalidInputError(
-            f"{owner} names the feature {unknown[0]!r}, which X does not have; it has {shown}, also numbered from 0."
+            f"{owner} names the feature {plain(unknown[0])!r}, which X does not have; it has {shown}, also numbered from 0."
         )
     return [(table[name], value) for name, value in given.items()]
 
@@ -156,7 +156,7 @@ class Monotone(Constraint):
         for name, sign in self.signs.items():
             if not isinstance(sign, int | str) or sign not in _SIGNS:
                 raise InvalidInputError(
-                    f"Monotone: the direction of {name!r} must be +1/'increasing' or -1/'decreasing'; got {sign!r}."
+                    f"Monotone: the direction of {plain(name)!r} must be +1/'increasing' or -1/'decreasing'; got {sign!r}."
                 )
 
     @property

@@ -14,7 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..arrays import Array
-from ..modelling.data import Data, class_factors
+from ..checks import plain
+from ..modelling.data import Data, check_comparable, class_factors
 from ..modelling.linear import Linear
 from ..modelling.reading import RuleReading
 from ..protocol.result import Reading, Result, Status, Values
@@ -71,6 +72,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
     def _validate(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, NDArray[Any], Array]:
         """X as float64, y as given (two labels; sets classes_), and weights >= 0 with zeros kept. An earlier fit is forgotten."""
         forget(self)
+        check_comparable(y)
         X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr" if self._sparse else False)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -80,7 +82,9 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
                 "wrap this classifier in sklearn.multiclass.OneVsRestClassifier."
             )
         if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class ({self.classes_[0]!r}); a classifier needs samples of two classes.")
+            raise ValueError(
+                f"y holds one class ({plain(self.classes_[0])!r}); a classifier needs samples of two classes."
+            )
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, y, weights
 

@@ -186,7 +186,7 @@ class RiskScoreClassifier(BinaryClassifier):
         unknown = [name for name in self.monotone if name not in place]
         if unknown:
             raise InvalidInputError(
-                f"monotone names the column {unknown[0]!r}; X has {', '.join(self._feature_names()[:12])}."
+                f"monotone names the column {plain(unknown[0])!r}; X has {', '.join(self._feature_names()[:12])}."
             )
         by_column = {place[name]: sign for name, sign in self.monotone.items()}
         return [Monotone({k: by_column[j] for k, j in enumerate(map(int, conditions.column)) if j in by_column})]

@@ -72,7 +72,9 @@ class Data:
     def side_of(self, label: Any, name: str) -> Literal["positive", "negative"]:
         """Which class a label names; `name` is the parameter that an error speaks of."""
         if label not in self.classes.tolist():
-            raise InvalidInputError(f"{name} {label!r} is not a label of y; the labels are {self.classes.tolist()}.")
+            raise InvalidInputError(
+                f"{name} {plain(label)!r} is not a label of y; the labels are {self.classes.tolist()}."
+            )
         return "positive" if label == self.classes[1] else "negative"
 
     @property
@@ -163,6 +165,31 @@ def _matrix(X: Any) -> Any:
     return matrix
 
 
+def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """The different labels in sort order; refused when they cannot be compared with each other."""
+    try:
+        return np.unique(labels)
+    except (
+        TypeError
+    ) as err:  # such as None beside text, or a missing value of pandas, which is neither smaller nor larger
+        first = {type(label).__name__: label for label in reversed(labels.tolist())}
+        shown = ", ".join(f"{first[kind]!r} ({kind})" for kind in sorted(first))
+        raise InvalidInputError(
+            f"the labels of y must be comparable with each other, and these cannot be sorted: {shown}. Drop the points without a label, and "
+            "write the others as labels of one kind, e.g. [str(label) for label in y]."
+        ) from err
+
+
+def check_comparable(y: Any) -> None:
+    """Refuse labels of object dtype that cannot be compared with each other; a y of another form is for other checks to judge."""
+    try:
+        labels = np.asarray(y)
+    except ValueError:  # rows of different lengths
+        return
+    if labels.ndim == 1 and labels.dtype.kind == "O":
+        distinct_labels(labels)
+
+
 def _labels(y: Any, n: int, pos_label: Any) -> tuple[Array, NDArray[Any]]:
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -171,11 +198,7 @@ def _labels(y: Any, n: int, pos_label: Any) -> tuple[Array, NDArray[Any]]:
         raise InvalidInputError(f"y must hold one label for each of the {n} points; got shape {labels.shape}.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InvalidInputError("y holds NaN or infinite labels; drop those points first.")
-    try:
-        classes = np.unique(labels)
-    except TypeError as err:
-        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
-        raise InvalidInputError(f"y mixes labels that cannot be sorted ({kinds}); use two labels of one kind.") from err
+    classes = distinct_labels(labels)
     if len(classes) != 2:
         shown = ", ".join(map(repr, classes[:5].tolist())) + (" ..." if len(classes) > 5 else "")
         hint = (
@@ -184,7 +207,9 @@ def _labels(y: Any, n: int, pos_label: Any) -> tuple[Array, NDArray[Any]]:
         raise InvalidInputError(f"y must hold exactly two labels; got {len(classes)} ({shown}). {hint}")
     if pos_label is not None:
         if pos_label not in classes.tolist():
-            raise InvalidInputError(f"pos_label {pos_label!r} is not a label of y; the labels are {classes.tolist()}.")
+            raise InvalidInputError(
+                f"pos_label {plain(pos_label)!r} is not a label of y; the labels are {classes.tolist()}."
+            )
         if classes[0] == pos_label:
             classes = classes[::-1]
     return np.where(labels == classes[1], 1.0, -1.0), classes
@@ -228,14 +253,15 @@ def class_factors(
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
         raise InvalidInputError(
-            f"class_weight names {unknown[0]!r}, which is not a label; the labels are {classes.tolist()}."
+            f"class_weight names {plain(unknown[0])!r}, which is not a label; the labels are {classes.tolist()}."
         )
+    given = {plain(label): plain(weight) for label, weight in class_weight.items()}
     try:
         factors = float(class_weight.get(classes[0], 1.0)), float(class_weight.get(classes[1], 1.0))
     except (TypeError, ValueError) as err:
-        raise InvalidInputError(f"class_weight must hold numbers; got {dict(class_weight)!r}.") from err
+        raise InvalidInputError(f"class_weight must hold numbers; got {given!r}.") from err
     if not all(0 <= factor < np.inf for factor in factors):
-        raise InvalidInputError(f"class_weight must hold finite weights >= 0; got {dict(class_weight)!r}.")
+        raise InvalidInputError(f"class_weight must hold finite weights >= 0; got {given!r}.")
     return factors
 
 

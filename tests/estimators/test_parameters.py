@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import mipclass
+from mipclass.errors import InvalidInputError
 from mipclass.estimators import ESTIMATORS
 from tests.breadth import mostly_slow
 
@@ -139,3 +140,27 @@ def test_class_weights_of_the_outlier_path_equal_repeated_rows(points):
         repeated = mipclass.OutlierPathSVC(**how).fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
         np.testing.assert_allclose(weighed.decision_function(X), repeated.decision_function(X), rtol=1e-6, atol=1e-8)
         assert weighed.theta_ == pytest.approx(repeated.theta_, rel=1e-6)
+
+
+CLASSIFIERS = sorted(set(ESTIMATORS) - {"RGDTreeOneClass"})  # the one-class tree reads no labels
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("labels", [[None, "b"], ["b", None], np.array(["b", 1], dtype=object)])
+def test_labels_that_cannot_be_compared_are_refused_in_one_sentence(name, labels):
+    y = np.array([labels[k % 2] for k in range(10)], dtype=object)
+    with pytest.raises(InvalidInputError, match="must be comparable with each other"):
+        getattr(mipclass, name)().fit(np.arange(20.0).reshape(10, 2), y)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_missing_label_of_pandas_is_refused_in_one_sentence(name):
+    y = pytest.importorskip("pandas").Series([None, "b"] * 5, dtype="string")
+    with pytest.raises(InvalidInputError, match="must be comparable with each other"):
+        getattr(mipclass, name)().fit(np.arange(20.0).reshape(10, 2), y)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_single_class_is_named_as_a_plain_value(name):
+    with pytest.raises(ValueError, match=r"one class \(3\)"):
+        getattr(mipclass, name)().fit(np.arange(20.0).reshape(10, 2), np.full(10, 3))
