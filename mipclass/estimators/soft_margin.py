@@ -23,7 +23,7 @@ from ..arrays import Array, Mask
 from ..models.outlier_svm import limit_tolerance
 from ..protocol.result import Status
 from ..protocol.run import Run
-from .splits import row_hashes, split
+from .splits import distinct, row_hashes, split
 
 WEIGHT_ROUNDING = 1e-12
 """Relative rounding error of a sum of weights: candidates whose errors differ by no more are equal."""
@@ -79,19 +79,11 @@ class TrimmedTask:
     def merged(self) -> MergedTask:
         """The distinct points, in the order of the data; without it a point of weight two could be left out only as a whole, but one of
         two equal points alone."""
-        kept = np.flatnonzero(self.weights > 0)
-        hashes = row_hashes(self.X)[kept]
-        keys = hashes ^ (self.y_pm1[kept] > 0).astype(np.uint64)
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        rows, point_of = kept[first[order]], np.full(len(self.y), -1)
-        point_of[kept] = place[inverse]
+        hashes = row_hashes(self.X)
+        rows, point_of, weights = distinct(hashes, self.y_pm1, self.weights)
         if len(rows) == len(self.y):
             return MergedTask(self, rows, point_of, hashes)  # without a copy of the points
-        weights = np.bincount(point_of[kept], weights=self.weights[kept]).astype(np.float64)
-        return MergedTask(replace(self.part(rows), weights=weights), rows, point_of, hashes[first[order]])
+        return MergedTask(replace(self.part(rows), weights=weights), rows, point_of, hashes[rows])
 
 
 @dataclass(frozen=True, eq=False)

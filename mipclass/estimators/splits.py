@@ -44,6 +44,22 @@ def merge(X: Any, y_pm1: Array, weights: Array) -> tuple[Any, Array, Array]:
     return X[rows], y_pm1[rows], np.bincount(inverse, weights=weights[kept]).astype(np.float64)
 
 
+def distinct(hashes: NDArray[np.uint64], y_pm1: Array, weights: Array) -> tuple[Positions, Positions, Array]:
+    """Equal points of equal label as one of summed weight, in the order of the data; weight zero is removed.
+
+    Returns the first row of each point, the point of each row (-1 of one of weight zero), and the weights of the points.
+    """
+    kept = np.flatnonzero(weights > 0)
+    keys = hashes[kept] ^ (y_pm1[kept] > 0).astype(np.uint64)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    point_of = np.full(len(weights), -1)
+    point_of[kept] = place[inverse]
+    return kept[first[order]], point_of, np.bincount(point_of[kept], weights=weights[kept]).astype(np.float64)
+
+
 def split(hashes: NDArray[np.uint64], groups: NDArray[Any], share: float, seed: int) -> tuple[Positions, Positions]:
     """(first, rest): about `share` of the distinct points of each group, and the others; both sides get at least one
     distinct point of each group that has two."""

@@ -29,7 +29,7 @@ from ..models.false_positive import number_of_top
 from ..protocol.run import Run
 from .base import BinaryClassifier, as_part_of, limited
 from .ranking_tau import RankingTauChoice, choose_ranking_tau
-from .splits import merge, row_hashes, split
+from .splits import distinct, merge, row_hashes, split
 from .tau_ranking import KernelFeatures, Ranked, RankingTask, linear_scores, rank_raised, read_in_blocks
 
 MERGE_ROWS = 10_000
@@ -142,7 +142,13 @@ class TauFPLClassifier(BinaryClassifier):
     # -- fitting --------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TauFPLClassifier:
-        """Learn the score and its threshold. `sample_weight`: integer weights equal repetition, zero equals removal."""
+        """Learn the score and its threshold.
+
+        A weight of zero equals removal. Integer weights equal repetition with threshold="oob" and "train"; beyond 10,000 rows the two
+        rankings agree within `tolerance`. With threshold="umbrella" integer weights do not equal repetition: every held-out row counts
+        once, whatever its weight, because the guarantee needs negatives that were drawn independently, and copies were not. Weights count in
+        the ranking then, and copies of a point spoil the guarantee.
+        """
         self._check_parameters()
         with limited(self.time_limit) as run:
             return self._fit(X, y, sample_weight, run)
@@ -158,6 +164,11 @@ class TauFPLClassifier(BinaryClassifier):
         for sign, label in ((-1.0, self.classes_[0]), (1.0, self.classes_[1])):
             if not weights[y_pm1 == sign].any():
                 raise ValueError(f"all samples of class {label!r} have weight zero; a classifier needs two classes.")
+        n, rows = X.shape[0], np.flatnonzero(weights > 0)
+        if self.kernel == "precomputed":
+            X, y_pm1, weights, rows = self._distinct_columns(X, y_pm1, weights)
+        elif len(rows) < n and not read_in_blocks(X):
+            X, y_pm1, weights = X[rows], y_pm1[rows], weights[rows]
         weighable = self.kernel == "rbf" or (self.kernel == "linear" and self.solver == "lbfgs")
         if weighable and X.shape[0] <= MERGE_ROWS and self.threshold != "umbrella":
             X, y_pm1, weights = merge(X, y_pm1, weights)
@@ -171,6 +182,10 @@ class TauFPLClassifier(BinaryClassifier):
             until=time.time() + run.seconds_left(),
         )  # fmt: skip
         self._fit_task(task)
+        if self.kernel == "precomputed":
+            of_rows = np.zeros((1, n))
+            of_rows[0, rows] = self.dual_coef_[0]
+            self.dual_coef_ = of_rows
         if gram is None and not read_in_blocks(X):
             self._read(X, y_pm1, self.coef_[0], float(self.intercept_[0]))
         return self
@@ -363,13 +378,28 @@ class TauFPLClassifier(BinaryClassifier):
         check_largest(largest, self._names(), free_units=False)
         return X, y, weights
 
+    def _distinct_columns(self, K: Any, y_pm1: Array, weights: Array) -> tuple[Any, Array, Array, NDArray[np.intp]]:
+        """A kernel matrix, labels and weights of the points of positive weight, and their rows; with splits, equal rows are one point.
+
+        The fingerprint of a point is that of its row, in which the columns of other copies and of weight zero must not count.
+        """
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(f"kernel='precomputed' needs a square kernel matrix; got shape {K.shape}.")
+        rows = np.flatnonzero(weights > 0)
+        if self.threshold != "umbrella":
+            used = row_hashes(K if len(rows) == len(weights) else K[np.ix_(rows, rows)])
+            hashes = np.zeros(len(weights), dtype=np.uint64)
+            hashes[rows] = used
+            rows, _, summed = distinct(hashes, y_pm1, weights)
+        else:
+            summed = weights[rows]
+        return (K if len(rows) == len(weights) else K[np.ix_(rows, rows)]), y_pm1[rows], summed, rows
+
     def _fit_kernel(self, X: Any) -> Array | None:
         if self.kernel == "linear":
             return None
         self.X_fit_ = X
         if self.kernel == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(f"kernel='precomputed' needs a square kernel matrix; got shape {X.shape}.")
             return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
         if self.gamma == "scale":
             square = X.multiply(X).mean() if hasattr(X, "toarray") else np.mean(X**2)

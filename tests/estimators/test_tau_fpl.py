@@ -12,12 +12,13 @@ from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mipclass import TauFPLClassifier, solve
 from mipclass.analysis.metrics import np_score, np_scorer, rates, tpr_at_fpr_scorer
-from mipclass.analysis.thresholds import rank_threshold
+from mipclass.analysis.thresholds import rank_threshold, umbrella_negatives_needed
 from mipclass.errors import InvalidInputError, MipclassWarning
 from mipclass.models import tau_fpl
 from tests.breadth import mostly_slow
@@ -244,6 +245,58 @@ def test_tied_negatives_do_not_pass_the_threshold_together():
     for tau in (0.1, 0.2, 0.3, 0.5, 0.7):
         clf = TauFPLClassifier(tau, ranking_tau=0.4).fit(X, y)
         assert rates(y, clf.predict(X))[0] <= tau
+
+
+KERNELS = ["linear", "rbf", "precomputed"]
+
+
+def weighted_points(seed, kernel):
+    """(points or kernel matrix, labels, weights 0 to 3, a function that takes some rows of the first)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 2))
+    y = (X[:, 0] + 0.7 * rng.normal(size=120) > 0).astype(int)
+    if kernel == "precomputed":
+        X = rbf_kernel(X)
+    return X, y, rng.integers(0, 4, 120), lambda rows: X[np.ix_(rows, rows)] if kernel == "precomputed" else X[rows]
+
+
+@pytest.mark.parametrize("threshold", ["oob", "train", "umbrella"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_weight_zero_is_removal(threshold, kernel):
+    X, y, weights, take = weighted_points(0, kernel)
+    kept = np.flatnonzero(weights)
+    clf = TauFPLClassifier(tau=0.1, delta=0.2, threshold=threshold, n_rounds=3, kernel=kernel)
+    weighed, removed = clone(clf).fit(X, y, weights), clone(clf).fit(take(kept), y[kept], weights[kept])
+    new = X[:, kept] if kernel == "precomputed" else X
+    np.testing.assert_allclose(weighed.decision_function(X), removed.decision_function(new), rtol=0, atol=1e-9)
+    assert weighed.guarantee_ == removed.guarantee_
+    if kernel == "precomputed":
+        assert weighed.dual_coef_.shape == (1, 120)
+        assert not weighed.dual_coef_[0, weights == 0].any()
+
+
+@pytest.mark.parametrize("threshold", ["oob", "train"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_whole_weights_are_repetitions_with_any_kernel(threshold, kernel):
+    X, y, weights, take = weighted_points(1, kernel)
+    copies = np.repeat(np.arange(120), weights)
+    clf = TauFPLClassifier(tau=0.1, threshold=threshold, n_rounds=3, kernel=kernel)
+    weighed, repeated = clone(clf).fit(X, y, weights), clone(clf).fit(take(copies), y[copies])
+    new = X[:, copies] if kernel == "precomputed" else X
+    np.testing.assert_allclose(weighed.decision_function(X), repeated.decision_function(new), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_umbrella_counts_a_negative_once_whatever_its_weight(kernel):
+    """The order statistic of the guarantee is that of as many negatives as rows were held out, not of their weight."""
+    X, y, _, take = weighted_points(2, kernel)
+    clf = TauFPLClassifier(tau=0.1, delta=0.2, threshold="umbrella", kernel=kernel)
+    plain, twice = clone(clf).fit(X, y), clone(clf).fit(X, y, np.full(120, 2))
+    held = max(umbrella_negatives_needed(0.1, 0.2), (y == 0).sum() // 2)
+    assert f"of {held} held-out negatives" in twice.guarantee_
+    assert twice.guarantee_ == plain.guarantee_
+    copies = np.repeat(np.arange(120), 2)
+    assert clone(clf).fit(take(copies), y[copies]).guarantee_ != plain.guarantee_
 
 
 @pytest.mark.parametrize("threshold", ["train", "oob"])
