@@ -43,6 +43,8 @@ def settle(state: OutlierState, alpha: Array, out: Mask) -> None:
     """Take approximate multipliers of a partition, guess the states, and move the levels to where they belong."""
     C, level = state.C, state.out_level
     slack = SETTLED * C
+    # No rule moves the margin of a point at the origin, so the QP leaves its multiplier open where the cut-off is 0.
+    alpha = np.where(state.operator.diagonal == 0.0, np.where(out, level, C), alpha)
     states = np.where(alpha <= slack, RIGHT, np.where(np.abs(alpha - C) <= slack, LEFT, EDGE))
     states = np.where(alpha > C + slack, TIE_IN, states)
     states = np.where(out, np.where(alpha < level - slack, TIE_OUT, OUT), states).astype(np.int8)

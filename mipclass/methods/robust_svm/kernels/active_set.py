@@ -93,7 +93,7 @@ def append_row(Z: Array, rows: Compressed, diagonal: Array, active_set: ActiveSe
     """Put point j, given by its row Z_j, at the end of the active set; returns |part of Z_j outside the span|^2 / |Z_j|^2.
 
     The part outside is found by projecting twice (corrected semi-normal equations), so that it is right to rounding even
-    where Q_jj - |l|^2 would cancel: rows with features of very different size.
+    where Q_jj - |l|^2 would cancel: rows with features of very different size. A row of zeros lies in every span: it has 0.
     """
     active, U = active_set.active, active_set.U
     k = active_set.size[0]
@@ -116,7 +116,7 @@ def append_row(Z: Array, rows: Compressed, diagonal: Array, active_set: ActiveSe
     active[k] = j
     active_set.position[j] = k
     active_set.size[0] = k + 1
-    return complement / diagonal[j]
+    return complement / diagonal[j] if diagonal[j] > 0.0 else 0.0
 
 
 @njit(cache=True)

@@ -161,7 +161,7 @@ def offer_active(points: Array, state: States, places: Index, rates: Array, real
 
 @plain_kernel
 def offer_others(points: Array, state: States, places: Index, reals: Array, counts: Index, last: int) -> None:
-    """Offer the inactive points whose margins meet a level; point `last` and blocked points are passed over.
+    """Offer the inactive points whose margins meet a level; point `last`, blocked points and those at the origin are passed over.
 
     Nearly all fail the test, in an order that no processor can foresee: so it is made of products, without branches.
     """
@@ -175,7 +175,7 @@ def offer_others(points: Array, state: States, places: Index, reals: Array, coun
         cut_rate, cut_gap = down * (dm - points[DQ, i]), down * (points[Q, i] - m)
         meets_edge = (edge_rate > least) & (edge_gap <= reach * edge_rate)
         meets_cut = (cut_rate > least) & (cut_gap <= reach * cut_rate)
-        if not (meets_edge | meets_cut) or i == last or places[BLOCKED, i]:
+        if not (meets_edge | meets_cut) or i == last or places[BLOCKED, i] or points[ROOT, i] == 0.0:
             continue
         if meets_edge:
             offer(reals, counts, edge_gap / edge_rate, i, EDGE)

@@ -18,7 +18,10 @@ def are_few(Z: Array) -> bool:
 
 
 def join_few(Z: Array, diagonal: Array, active_set: ActiveSet, j: int) -> float:
-    """Put point j at the end of the active set; returns |part of Z_j outside the span|^2 / |Z_j|^2, found by projecting twice."""
+    """Put point j at the end of the active set; returns |part of Z_j outside the span|^2 / |Z_j|^2, found by projecting twice.
+
+    A row of zeros lies in every span: it has 0.
+    """
     k, U, rows = int(active_set.size[0]), active_set.U, Z[active_set.members]
     outside, total = Z[j].copy(), np.zeros(k)
     for _ in range(2):
@@ -37,7 +40,7 @@ def join_few(Z: Array, diagonal: Array, active_set: ActiveSet, j: int) -> float:
     active_set.active[k] = j
     active_set.position[j] = k
     active_set.size[0] = k + 1
-    return complement / float(diagonal[j])
+    return complement / float(diagonal[j]) if diagonal[j] > 0.0 else 0.0
 
 
 def leave_few(active_set: ActiveSet, j: int) -> None:

@@ -79,9 +79,10 @@ def first_of_others(
 ) -> Change:  # fmt: skip
     """The first inactive point near whose margin meets a level before `first`, else `first`.
 
-    Point `last` and blocked points are passed over. `noise` times `mass` is the size below which dm is rounding. Nearly all
-    points fail the test, in an order that no processor can foresee: so the test is made of products, without a branch for
-    the state, the direction or a division, and only who passes it is looked at more closely.
+    Point `last` and blocked points are passed over, and points at the origin, whose multiplier moves no margin while a level passes theirs.
+    `noise` (sqrt(Q_ii)) times `mass` is the size below which dm is rounding. Nearly all points fail the test, in an order that no
+    processor can foresee: so the test is made of products, without a branch for the state, the direction or a division, and only who
+    passes it is looked at more closely.
     """
     m, state = solution.m, solution.state
     p, q, dp, dq = levels.p, levels.q, leg.dp, leg.dq
@@ -98,7 +99,7 @@ def first_of_others(
         cut_rate, cut_gap = down * (dm[i] - dq[i]), down * (q[i] - m[i])
         meets_edge = (edge_rate > least) & (edge_gap <= reach * edge_rate)
         meets_cut = (cut_rate > least) & (cut_gap <= reach * cut_rate)
-        if not (meets_edge | meets_cut) or i == last or blocked[i]:
+        if not (meets_edge | meets_cut) or i == last or blocked[i] or noise[i] == 0.0:
             continue
         if meets_edge:
             x = edge_gap / edge_rate

@@ -67,6 +67,8 @@ def solve_from(state: OutlierState, run: Run, a: Array, status: Status | None, m
     where a bound is violated), and the homotopy moves the levels to 1. Returns why it stopped early, or None.
     """
     C, state.a, given = state.C, a, a.copy()
+    at_origin = state.operator.diagonal == 0.0
+    a[at_origin] = C[at_origin]  # no rule moves their margin, 0, and the multiplier of a margin below 1 is C
     independent = drop_dependent(state, run) if status is None else state.A
     status = run.stop() if status is None else status
     if m is None:
@@ -126,7 +128,10 @@ def drop_dependent(state: OutlierState, run: Run) -> Index:
         which = np.append(state.A, j)
         rate = np.append(-rate, 1.0)
         room = np.where(rate > 0, state.C[which] - state.a[which], state.a[which])
-        steps = room / np.maximum(np.abs(rate), TINY)
+        with np.errstate(
+            over="ignore"
+        ):  # of a large multiplier: infinity is as good a number for one that does not move
+            steps = room / np.maximum(np.abs(rate), TINY)
         first = int(np.argmin(steps))
         state.a[which] = np.clip(state.a[which] + steps[first] * rate, 0.0, state.C[which])
         state.a[which[first]] = state.C[which[first]] if rate[first] > 0 else 0.0
