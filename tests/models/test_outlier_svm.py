@@ -95,6 +95,18 @@ def test_a_limit_that_rounding_puts_below_one_point_still_leaves_one_out():
                 mipclass.solve(problem, "gilbert")
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.1, 0.3, 0.7, 1e-9])
+def test_a_sixth_of_six_equal_points_is_one_point(weight):
+    """A sixth of six times 0.7 is computed as 0.6999999999999998, less than the weight of a point by rounding alone."""
+    points, labels = np.array([[-3.0], [-2.0], [-1.0], [1.0], [2.0], [3.0]]), np.array([-1, -1, 1, -1, 1, 1])
+    problem = models.outlier_svm(points, labels, 1 / 6, sample_weight=np.full(6, weight))
+    with pytest.raises(mipclass.errors.UnsupportedProgramError, match="leaves out points"):
+        mipclass.solve(problem, "gilbert")
+    found = mipclass.solve(problem)
+    assert found.objective == pytest.approx(2.0)  # without the positive at -1 the classes are 1 apart, from 1 to 2
+    assert np.flatnonzero(labels * (points @ found.values["w"] + found.values["b"]) < 1 - 1e-6).tolist() in ([2], [3])
+
+
 def test_a_class_may_be_light():
     """Only the weight of the class counts, however little of all weight that is."""
     weights = np.where(Y > 0, 1e-10, 1.0)
