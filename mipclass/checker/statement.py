@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ..modelling.expression import Rows
 from ..modelling.model import Model
 from ..models.coefficient_constraints import IntegerCoefficients, MaxFeatures
-from ..models.outlier_svm import HardMargin
+from ..models.outlier_svm import HardMargin, limit_tolerance
 from ..models.penalties import L0, L2
 from ..models.ramp import Ramp
 from ..models.rules import Linear
@@ -93,7 +93,7 @@ def check_states_margin(content: Any, model: Model) -> None:
         raise Rejected("problem", "the model's only constraint must be HardMargin()")
     limits = model.constraints[0].limits(model.data)
     left_out = max(limits.total or 0.0, limits.positives, limits.negatives)
-    if left_out >= float(np.min(model.weights)):
+    if left_out >= float(np.min(model.weights)) - limit_tolerance(model.weights):
         raise Rejected("problem", "the model lets points be left out; certificates of margins are about all points")
     statement = field(content, "problem", "problem")
     coefficient = rational(field(statement, "coefficient", "problem"), "problem, coefficient")

@@ -98,3 +98,12 @@ def test_a_margin_certificate_is_about_its_own_model():
     assert "states another problem" in check(certificate, doubled).reason
     assert "left out" in check(certificate, models.outlier_svm(X, y, 0.25)).reason
     assert not check(certificate, models.zero_one(X, y))
+
+
+def test_a_share_that_rounding_puts_just_below_one_point_leaves_one_out_for_the_checker_too():
+    """1/6 of six points of weight 0.7 is one of them, although 0.7 > (6 * 0.7) / 6 in float64 sums; without it the margin is wider."""
+    X, y = np.array([[-3.0], [-2.0], [-1.0], [1.0], [2.0], [3.0]]), [-1, -1, -1, 1, 1, 1]
+    of_all = models.outlier_svm(X, y, 0.0, sample_weight=[0.7] * 6)
+    certificate = mipclass.solve(of_all, solver="gilbert").certificate
+    assert check(certificate, of_all)
+    assert "left out" in check(certificate, models.outlier_svm(X, y, 1 / 6, sample_weight=[0.7] * 6)).reason
