@@ -59,6 +59,7 @@ GAP: dict[str, Callable[[float], dict[str, Any]]] = {
     "HIGHS": lambda g: {"mip_rel_gap": g},
     "SCIP": lambda g: {"scip_params": {"limits/gap": g}},
     "SCIPY": lambda g: {"scipy_options": {"mip_rel_gap": g}},
+    "GLPK_MI": lambda g: {"mip_gap": g},
     "GUROBI": lambda g: {"MIPGap": g},
     "CPLEX": lambda g: {"cplex_params": {"mip.tolerances.mipgap": g}},
     "MOSEK": lambda g: {"mosek_params": {"MSK_DPAR_MIO_TOL_REL_GAP": g}},

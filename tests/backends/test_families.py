@@ -151,3 +151,15 @@ def test_an_answer_without_multipliers_that_nothing_proves_is_no_optimum(monkeyp
     assert (result.status, result.bound) == (Status.NUMERICAL_ERROR, None)
     assert result.claim != "proven"
     assert "no multipliers" in result.raw_status
+
+
+@pytest.mark.parametrize("name", ["cvxpy:HIGHS", "cvxpy:GLPK_MI"])
+def test_an_integer_program_is_proven_with_a_bound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name not in registry.family_members("cvxpy"):
+        pytest.skip(f"cvxpy does not find {name}")
+    problem = models.zero_one([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    result = solve(problem, name)
+    assert (result.status, result.claim, result.objective, result.bound) == (Status.OPTIMAL, "proven", 1.0, 1.0)
+    monkeypatch.setattr("mipclass.backends.cvxpy.GAP", {})  # as of a solver whose gap is not known
+    unknown = solve(problem, name)
+    assert (unknown.status, unknown.claim, unknown.objective, unknown.bound) == (Status.OPTIMAL, "heuristic", 1.0, None)
