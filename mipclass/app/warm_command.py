@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -41,7 +42,9 @@ def compile_groups(groups: Iterable[str], jobs: int) -> float:
 
     began = time.perf_counter()
     groups = list(groups)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    # The compiler's memory makes joblib replace a process between two groups, which it announces although nothing is lost.
+    with warnings.catch_warnings(), Progress(console=Console(stderr=True), transient=True) as bar:
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
         task = bar.add_task("compiling", total=len(groups))
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
         for _ in parallel(delayed(compile_group)(group) for group in groups):
