@@ -222,7 +222,7 @@ study = Study(
     "Outlier path: growth with n",
     cases,
     report,
-    repeats=1,
+    repeats=3,
     warmup=warmup,
     families=("robust_svm",),
 )
