@@ -165,13 +165,14 @@ def report(results: Results) -> str:
     """The section's markdown."""
     rows: list[list[Any]] = []
     for n in SIZES:
-        here = {label: results.where(n=n).where(label) for label in PEERS}
+        all_here = results.where(n=n)
+        here = {label: all_here.where(label) for label in PEERS}
         times = {label: found.median("seconds") for label, found in here.items()}
         if times["OP-s"] is None or times["LinearSVC"] is None or times["OP-theta"] is None:
             continue
         exact, found = here["OP-s"].median("svm"), here["LinearSVC"].median("svm")
         excess = None if exact is None or found is None else (found - exact) / exact
-        ratios = [times[label] / times["LinearSVC"] for label in ("OP-s", "OP-theta")]
+        ratios = [all_here.ratio(label, "LinearSVC") for label in ("OP-s", "OP-theta")]
         stored = [here[label].median("stored_mb") for label in ("OP-s", "OP-theta")]
         peaks = [here[label].median("peak_mb") for label in WITH_PEAK]
         rows.append(
@@ -192,7 +193,8 @@ def report(results: Results) -> str:
     ]  # fmt: skip
     first = (
         f"CPU seconds on one thread, linear rule, C = 1, d = {D}; the data take {8e-6 * SIZES[-1] * D:.0f} MB at n = {SIZES[-1]:,}. "
-        "A peak is the growth of the process's memory during a call."
+        "A peak is the growth of the process's memory during a call; the data and the model are made in it. Medians; ratios are medians of the "
+        "ratios within a repetition."
     )
     return "\n\n".join([first, table(header, rows), *_rbf_report(results)])
 
